@@ -12,19 +12,19 @@ struct ErrorObject : PJRT_Error {
   absl::Status status;
 };
 
-const ErrorObject* Unwrap(const PJRT_Error* error) { return static_cast<const ErrorObject*>(error); }
+const ErrorObject* ErrorOf(const PJRT_Error* error) { return static_cast<const ErrorObject*>(error); }
 
 void Destroy(PJRT_Error* error) { delete static_cast<ErrorObject*>(error); }
 
 void Message(const PJRT_Error* error, const char** message, size_t* size) {
-  Give(Unwrap(error)->status.message(), message, size);
+  Give(ErrorOf(error)->status.message(), message, size);
 }
 
-PJRT_Error_Code Code(const PJRT_Error* error) { return static_cast<PJRT_Error_Code>(Unwrap(error)->status.code()); }
+PJRT_Error_Code Code(const PJRT_Error* error) { return static_cast<PJRT_Error_Code>(ErrorOf(error)->status.code()); }
 
 void ForEachPayload(const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* argument) {
   if (visitor == nullptr) return;
-  Unwrap(error)->status.ForEachPayload([&](absl::string_view key, const absl::Cord& value) {
+  ErrorOf(error)->status.ForEachPayload([&](absl::string_view key, const absl::Cord& value) {
     const std::string bytes(value);
     visitor(key.data(), key.size(), bytes.data(), bytes.size(), argument);
   });

@@ -28,8 +28,8 @@ absl::Status Load(kiln_client* client, const void* program, size_t size, const c
   return absl::OkStatus();
 }
 
-absl::Status Call(kiln_function* function, kiln_buffer* const* inputs, size_t input_count, kiln_buffer** outputs,
-                  size_t output_count) {
+absl::Status CallFunction(kiln_function* function, kiln_buffer* const* inputs, size_t input_count,
+                          kiln_buffer** outputs, size_t output_count) {
   if (function == nullptr || (inputs == nullptr && input_count != 0) || (outputs == nullptr && output_count != 0)) {
     return InvalidArgument("function, inputs and outputs must not be null");
   }
@@ -70,7 +70,8 @@ KILN_EXPORT size_t kiln_function_output_count(const kiln_function* function) {
 
 KILN_EXPORT kiln_status* kiln_function_call(kiln_function* function, kiln_buffer* const* inputs, size_t input_count,
                                             kiln_buffer** outputs, size_t output_count) {
-  return kiln::c_api::Answer([&] { return kiln::c_api::Call(function, inputs, input_count, outputs, output_count); });
+  return kiln::c_api::Answer(
+      [&] { return kiln::c_api::CallFunction(function, inputs, input_count, outputs, output_count); });
 }
 
 KILN_EXPORT kiln_status* kiln_function_get_statistics(const kiln_function* function,

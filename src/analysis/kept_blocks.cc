@@ -141,7 +141,7 @@ Place PlaceOfOperand(const Instruction& user, int64_t index, const Place& place)
 std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& extents, const hlo::Shape& result,
                                      int64_t step_bytes,
                                      const std::vector<std::pair<const Instruction*, Place>>& kept) {
-  const int64_t most_bytes = Tuning().fusion.kept_bytes;
+  int64_t most_bytes = Tuning().fusion.kept_bytes;
   KeptBlocks blocks;
   blocks.extents = extents;
   blocks.blocked = blocked;
@@ -170,6 +170,8 @@ std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& ext
   }
   int64_t least_rows = CeilDivide(kMinBlockElements, least_row);
   for (const KeptValue& value : blocks.values) least_rows = std::max(least_rows, value.halo * kMaxHaloPart);
+  // Rows at borders are shared by few others then; all of the nearest cache is still better than a whole array.
+  if (halo_bytes > 0 && (most_bytes - halo_bytes) / row_bytes < least_rows) most_bytes *= 2;
   const int64_t made = result.element_count() / std::max<int64_t>(extents[blocked], 1);  // of one row
   int64_t shared = std::max(extents[blocked] / kManyBlocks, CeilDivide(kLargeBlockElements, std::max(least_row, made)));
   int64_t kept_bytes = 0;

@@ -37,10 +37,10 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-class Planner {
+class BlockLoopPlanner {
  public:
-  Planner(const Instruction& loop, const BufferAssignment& buffers,
-          const std::function<const ScheduledKernel*(const Instruction&)>& kernel_of)
+  BlockLoopPlanner(const Instruction& loop, const BufferAssignment& buffers,
+                   const std::function<const ScheduledKernel*(const Instruction&)>& kernel_of)
       : loop_(loop), buffers_(buffers), kernel_of_(kernel_of) {}
 
   std::optional<BlockLoop> Plan(int threads) {
@@ -248,7 +248,7 @@ class Planner {
 std::optional<BlockLoop> PlanBlockLoop(const Instruction& loop, const BufferAssignment& buffers,
                                        const std::function<const ScheduledKernel*(const Instruction&)>& kernel_of,
                                        int threads) {
-  return Planner(loop, buffers, kernel_of).Plan(threads);
+  return BlockLoopPlanner(loop, buffers, kernel_of).Plan(threads);
 }
 
 }  // namespace kiln::cpu

@@ -33,9 +33,9 @@ struct End {
   FftSide side;
 };
 
-class Planner {
+class FftPlanner {
  public:
-  explicit Planner(const hlo::Instruction& fft)
+  explicit FftPlanner(const hlo::Instruction& fft)
       : type_(fft.Get<hlo::FftAttributes>().type),
         shape_(type_ == FftType::kIrfft ? fft.shape() : fft.operand(0)->shape()),
         dimensions_(shape_.dimensions()),
@@ -630,6 +630,6 @@ FftUnits FftPlan::UnitsOf(const FftPhase& phase) const {
   return units;
 }
 
-FftPlan PlanFft(const hlo::Instruction& fft) { return Planner(fft).Run(); }
+FftPlan PlanFft(const hlo::Instruction& fft) { return FftPlanner(fft).Run(); }
 
 }  // namespace kiln::cpu

@@ -11,7 +11,7 @@
 namespace kiln::cpu {
 namespace {
 
-using Dimension = GroupProduct::Dimension;
+using GroupDimension = GroupProduct::Dimension;
 
 struct Range {
   int64_t begin, end;
@@ -26,7 +26,7 @@ Range Inside(int64_t first, int64_t step, int64_t size, int64_t count) {
   return begin < end ? Range{begin, end} : Range{0, 0};
 }
 
-Range TapsOf(const Dimension& d, int64_t place) {
+Range TapsOf(const GroupDimension& d, int64_t place) {
   return Inside(place * d.stride - d.low, d.dilation, d.inputs, d.taps);
 }
 
@@ -38,7 +38,7 @@ class GroupRunner {
         own_(kernels_.groups[std::countr_zero(static_cast<uint64_t>(product.group))]),
         extra_(extra),
         finish_(finish) {
-    const Dimension& last = g_.space[2];
+    const GroupDimension& last = g_.space[2];
     for (int64_t t = 0; t < last.taps; ++t) {
       valid_[t] = Inside(t * last.dilation - last.low, last.stride, last.inputs, last.places);
       whole_ = {std::max(whole_.begin, valid_[t].begin), std::min(whole_.end, valid_[t].end)};
@@ -47,7 +47,7 @@ class GroupRunner {
 
   // Places [begin, end) of row number `row`.
   void RunRow(int64_t row, int64_t begin, int64_t end, const char* lhs, const char* rhs, char* out) const {
-    const Dimension *d = g_.space, &last = g_.space[2];
+    const GroupDimension *d = g_.space, &last = g_.space[2];
     const int64_t place[2] = {row / d[1].places % d[0].places, row % d[1].places};
     const int64_t batch = row / (d[0].places * d[1].places);
     lhs += batch * g_.lhs_batch;

@@ -19,14 +19,14 @@ using hlo::Opcode;
 namespace {
 
 // Of sorts, the sorted dimension, of selections the last one.
-int64_t Dimension(const Instruction& instruction) {
+int64_t SortedDimension(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kSort) return instruction.Get<hlo::SortAttributes>().dimension;
   return instruction.operand(0)->shape().rank() - 1;
 }
 
 int64_t RowSize(const Instruction& instruction) {
   const hlo::Shape& shape = instruction.operand(0)->shape();
-  return shape.rank() == 0 ? 1 : shape.dimensions(Dimension(instruction));
+  return shape.rank() == 0 ? 1 : shape.dimensions(SortedDimension(instruction));
 }
 
 int64_t RowCount(const Instruction& instruction) {
@@ -36,7 +36,7 @@ int64_t RowCount(const Instruction& instruction) {
 int64_t Inner(const Instruction& sort) {
   const hlo::Shape& shape = sort.operand(0)->shape();
   int64_t inner = 1;
-  for (int64_t i = Dimension(sort) + 1; i < shape.rank(); ++i) inner *= shape.dimensions(i);
+  for (int64_t i = SortedDimension(sort) + 1; i < shape.rank(); ++i) inner *= shape.dimensions(i);
   return inner;
 }
 

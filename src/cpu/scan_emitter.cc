@@ -33,11 +33,10 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::PrimitiveType;
 using kernel::Access;
-using kernel::Value;
 
 namespace {
 
-constexpr int64_t kMaxChunks = 16;
+constexpr int64_t kMaxScanChunks = 16;
 // So many rows keep threads busy without chunks.
 constexpr int64_t kWholeRows = 8;
 // So many vectors carry from one to the next without a tile.
@@ -111,7 +110,7 @@ struct ScanShape {
   }
   int64_t tile() const { return int64_t{lanes()} * lanes(); }
   int64_t chunk_length() const {
-    const auto tiles = static_cast<uint64_t>(CeilDivide(CeilDivide(length, tile()), kMaxChunks));
+    const auto tiles = static_cast<uint64_t>(CeilDivide(CeilDivide(length, tile()), kMaxScanChunks));
     return tile() * static_cast<int64_t>(std::bit_ceil(tiles));
   }
   int64_t chunks() const { return CeilDivide(length, chunk_length()); }
@@ -197,12 +196,12 @@ class ScanLoop {
       Put(Body(counter.lanes, Get(sum, zero, counter.lanes), Get(counter.sums, j, counter.lanes)), sum, zero,
           counter.lanes);
     });
-    const std::vector<Value> merged = Get(sum, zero, counter.lanes);
+    const std::vector<kernel::Value> merged = Get(sum, zero, counter.lanes);
     Put(merged, counter.sums, level, counter.lanes);
     if (prefix.empty()) return;
     llvm::Value* above = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, low_zeros(b_.CreateAnd(next, block)),
                                                   b_.getInt64(counter.levels));
-    const std::vector<Value> result = Body(counter.lanes, merged, Get(counter.prefixes, above, counter.lanes));
+    const std::vector<kernel::Value> result = Body(counter.lanes, merged, Get(counter.prefixes, above, counter.lanes));
     Put(result, counter.prefixes, level, counter.lanes);
     Put(result, prefix, zero, counter.lanes);
   }
@@ -212,9 +211,9 @@ class ScanLoop {
     llvm::Value* zero = b_.getInt64(0);
     if (!shape_.in_tiles()) {
       EmitLoop(b_, begin, end, lanes_, "scan", [&](llvm::Value* t) {
-        std::vector<Value> prefixes = LoadInputs(row, t, end);
+        std::vector<kernel::Value> prefixes = LoadInputs(row, t, end);
         MakePrefixes(&prefixes);
-        const std::vector<Value> result = Body(lanes_, prefixes, Splats(slots, zero));
+        const std::vector<kernel::Value> result = Body(lanes_, prefixes, Splats(slots, zero));
         StoreOutputs(result, row, t, end);
         for (int64_t i = 0; i < shape_.carries && status_.ok(); ++i) {
           memory_.StoreScalar(Lane(result[i], lanes_ - 1), slots[i], zero);
@@ -235,14 +234,14 @@ class ScanLoop {
         return b_.CreateAdd(first, b_.CreateMul(vector, b_.getInt64(lanes_)));
       };
       llvm::Value* last_total = b_.getInt64(lanes_ - 1);
-      auto make_prefixes = [&](std::vector<Value> prefixes, llvm::Value* number) {
+      auto make_prefixes = [&](std::vector<kernel::Value> prefixes, llvm::Value* number) {
         MakePrefixes(&prefixes);
         Put(prefixes, tile, b_.CreateAdd(number, b_.getInt64(1)), lanes_);
-        for (Value& prefix : prefixes) prefix = Lane(prefix, lanes_ - 1);
+        for (kernel::Value& prefix : prefixes) prefix = Lane(prefix, lanes_ - 1);
         Put(prefixes, tile, b_.CreateAdd(last_total, number), 1);
       };
       EmitLoop(b_, zero, vectors, 1, "load", [&](llvm::Value* i) {
-        const std::vector<Value> elements = LoadInputs(row, element(i), end);
+        const std::vector<kernel::Value> elements = LoadInputs(row, element(i), end);
         if (cheap_) return make_prefixes(elements, b_.CreateAdd(i, b_.getInt64(1)));
         Put(elements, tile, b_.CreateAdd(i, b_.getInt64(2)), lanes_);
       });
@@ -273,14 +272,15 @@ class ScanLoop {
       auto load_inputs = [&](llvm::Value* i) {
         return LoadInputs(row, b_.CreateAdd(first, b_.CreateMul(i, b_.getInt64(lanes_))), nullptr);
       };
-      auto pair = [&](const std::vector<Value>& low, const std::vector<Value>& high, llvm::Value* i) {
+      auto pair = [&](const std::vector<kernel::Value>& low, const std::vector<kernel::Value>& high, llvm::Value* i) {
         Put(Body(lanes_, EverySecond(low, high, 1), EverySecond(low, high, 0)), tree,
             b_.CreateAdd(i, b_.getInt64(lanes_)), lanes_);
       };
       EmitLoop(b_, zero, b_.getInt64(cheap_ ? lanes_ / 2 : lanes_), 1, "load", [&](llvm::Value* i) {
         if (!cheap_) return Put(load_inputs(i), tree, i, lanes_);
         llvm::Value* left = b_.CreateShl(i, 1);
-        const std::vector<Value> low = load_inputs(left), high = load_inputs(b_.CreateAdd(left, b_.getInt64(1)));
+        const std::vector<kernel::Value> low = load_inputs(left),
+                                         high = load_inputs(b_.CreateAdd(left, b_.getInt64(1)));
         pair(low, high, i);
       });
       EmitLoop(b_, b_.getInt64(cheap_ ? lanes_ / 2 : 0), b_.getInt64(lanes_ - 1 + halvings), 1, "pair",
@@ -290,7 +290,7 @@ class ScanLoop {
                  auto load = [&](llvm::Value* at) {
                    return Get(tree, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, before), lanes_);
                  };
-                 const std::vector<Value> low = load(left), high = load(b_.CreateAdd(left, b_.getInt64(1)));
+                 const std::vector<kernel::Value> low = load(left), high = load(b_.CreateAdd(left, b_.getInt64(1)));
                  pair(low, high, i);
                });
       CopyScalars(tree, b_.getInt64((2 * lanes_ - 2 + halvings) * lanes_), slots, zero);
@@ -306,7 +306,7 @@ class ScanLoop {
     llvm::Value* slice = b_.CreateAdd(b_.CreateMul(outer, inner), column);
     llvm::Value* zero = b_.getInt64(0);
     auto load = [&](const Pointers& arrays, const PrimitiveType* types, llvm::Value* at) {
-      std::vector<Value> values;
+      std::vector<kernel::Value> values;
       for (size_t i = 0; i < arrays.size(); ++i) values.push_back(Load(types[i], arrays[i], at, mask));
       return values;
     };
@@ -324,8 +324,8 @@ class ScanLoop {
         llvm::Value* stop =
             b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, b_.getInt64(kColumnBlock)), length);
         EmitLoop(b_, first, stop, 1, "scan", [&](llvm::Value* t) {
-          const std::vector<Value> slices = load(inputs, shape_.types.data(), offset(t));
-          std::vector<Value> sums = Body(lanes_, slices, Get(sum, zero, lanes_));
+          const std::vector<kernel::Value> slices = load(inputs, shape_.types.data(), offset(t));
+          std::vector<kernel::Value> sums = Body(lanes_, slices, Get(sum, zero, lanes_));
           kernel::ScalarEmitter& emitter = lanes_ == 1 ? scalar_ : vector_;
           llvm::Value* begins = b_.CreateICmpEQ(t, first);
           if (lanes_ > 1) begins = b_.CreateVectorSplat(lanes_, begins);
@@ -334,23 +334,23 @@ class ScanLoop {
           }
           sums.resize(slices.size());
           Put(sums, sum, zero, lanes_);
-          const std::vector<Value> result = Body(lanes_, sums, Get(slots, zero, lanes_));
+          const std::vector<kernel::Value> result = Body(lanes_, sums, Get(slots, zero, lanes_));
           for (int64_t i = 0; i < shape_.outputs && status_.ok(); ++i) Store(result[i], outputs[i], offset(t), mask);
         });
         Advance(counter, b_.CreateUDiv(first, b_.getInt64(kColumnBlock)), sum, slots);
       });
     } else {
       EmitLoop(b_, zero, length, 1, "scan", [&](llvm::Value* t) {
-        const std::vector<Value> result =
+        const std::vector<kernel::Value> result =
             Body(lanes_, load(inputs, shape_.types.data(), offset(t)), Get(slots, zero, lanes_));
         if (!status_.ok()) return;
         for (int64_t i = 0; i < shape_.outputs; ++i) Store(result[i], outputs[i], offset(t), mask);
         Put({result.begin() + shape_.outputs, result.end()}, slots, zero, lanes_);
       });
     }
-    const std::vector<Value> end = shape_.in_column_blocks()
-                                       ? load(outputs, carry_types, offset(b_.getInt64(shape_.length - 1)))
-                                       : Get(slots, zero, lanes_);
+    const std::vector<kernel::Value> end = shape_.in_column_blocks()
+                                               ? load(outputs, carry_types, offset(b_.getInt64(shape_.length - 1)))
+                                               : Get(slots, zero, lanes_);
     for (int64_t i = 0; i < shape_.carries; ++i) Store(end[i], last[i], slice, mask);
   }
 
@@ -358,18 +358,19 @@ class ScanLoop {
   PrimitiveType CarryType(int64_t i) const { return shape_.types[shape_.inputs + i]; }
 
   // What combining `carried` with `slices`, which come later, gives: outputs, then carries.
-  std::vector<Value> Body(int lanes, std::vector<Value> slices, const std::vector<Value>& carried) {
+  std::vector<kernel::Value> Body(int lanes, std::vector<kernel::Value> slices,
+                                  const std::vector<kernel::Value>& carried) {
     if (!status_.ok()) return {};
     slices.insert(slices.end(), carried.begin(), carried.end());
-    absl::StatusOr<std::vector<Value>> result =
+    absl::StatusOr<std::vector<kernel::Value>> result =
         kernel::EmitScalarComputation(lanes == 1 ? &scalar_ : &vector_, *scan_.called_computation(), slices);
     status_.Update(result.status());
-    return result.ok() ? *std::move(result) : std::vector<Value>();
+    return result.ok() ? *std::move(result) : std::vector<kernel::Value>();
   }
 
   // Groups of `lanes` elements in slots.
-  std::vector<Value> Get(const Pointers& slots, llvm::Value* group, int lanes) {
-    std::vector<Value> values;
+  std::vector<kernel::Value> Get(const Pointers& slots, llvm::Value* group, int lanes) {
+    std::vector<kernel::Value> values;
     for (int64_t i = 0; i < shape_.carries; ++i) {
       values.push_back(lanes == 1 ? memory_.LoadScalar(CarryType(i), slots[i], group)
                                   : memory_.LoadVector(CarryType(i), slots[i], InSlot(group, lanes), nullptr));
@@ -377,7 +378,7 @@ class ScanLoop {
     return values;
   }
   // The first of `values`, as many as there are carries.
-  void Put(const std::vector<Value>& values, const Pointers& slots, llvm::Value* group, int lanes) {
+  void Put(const std::vector<kernel::Value>& values, const Pointers& slots, llvm::Value* group, int lanes) {
     for (int64_t i = 0; i < shape_.carries && status_.ok(); ++i) {
       if (lanes == 1) {
         memory_.StoreScalar(values[i], slots[i], group);
@@ -389,9 +390,9 @@ class ScanLoop {
   Access InSlot(llvm::Value* group, int lanes) {
     return {.kind = Access::Kind::kContiguous, .offset = b_.CreateMul(group, b_.getInt64(lanes))};
   }
-  std::vector<Value> Splats(const Pointers& slots, llvm::Value* at) {
-    std::vector<Value> values = Get(slots, at, 1);
-    for (Value& value : values) value = vector_.Splat(value);
+  std::vector<kernel::Value> Splats(const Pointers& slots, llvm::Value* at) {
+    std::vector<kernel::Value> values = Get(slots, at, 1);
+    for (kernel::Value& value : values) value = vector_.Splat(value);
     return values;
   }
 
@@ -403,15 +404,15 @@ class ScanLoop {
   llvm::Value* RowMask(llvm::Value* t, llvm::Value* end) {
     return end == nullptr || shape_.length % lanes_ == 0 ? nullptr : LaneMask(b_.CreateSub(end, t));
   }
-  std::vector<Value> LoadInputs(llvm::Value* row, llvm::Value* t, llvm::Value* end) {
-    std::vector<Value> values;
+  std::vector<kernel::Value> LoadInputs(llvm::Value* row, llvm::Value* t, llvm::Value* end) {
+    std::vector<kernel::Value> values;
     llvm::Value* mask = RowMask(t, end);
     for (int64_t i = 0; i < shape_.inputs; ++i) {
       values.push_back(memory_.LoadVector(shape_.types[i], inputs[i], InRow(row, t), mask));
     }
     return values;
   }
-  void StoreOutputs(const std::vector<Value>& values, llvm::Value* row, llvm::Value* t, llvm::Value* end) {
+  void StoreOutputs(const std::vector<kernel::Value>& values, llvm::Value* row, llvm::Value* t, llvm::Value* end) {
     llvm::Value* mask = RowMask(t, end);
     for (size_t i = 0; i < outputs.size() && status_.ok(); ++i) {
       memory_.StoreVector(values[i], outputs[i], InRow(row, t), mask, false);
@@ -419,11 +420,11 @@ class ScanLoop {
   }
 
   // The prefixes of a vector within itself.
-  void MakePrefixes(std::vector<Value>* values) {
+  void MakePrefixes(std::vector<kernel::Value>* values) {
     for (int step = 1; step < lanes_; step *= 2) {
-      std::vector<Value> earlier;
-      for (const Value& value : *values) earlier.push_back(Shifted(value, step));
-      const std::vector<Value> combined = Body(lanes_, *values, earlier);
+      std::vector<kernel::Value> earlier;
+      for (const kernel::Value& value : *values) earlier.push_back(Shifted(value, step));
+      const std::vector<kernel::Value> combined = Body(lanes_, *values, earlier);
       for (size_t i = 0; i < values->size() && status_.ok(); ++i) {
         (*values)[i] = vector_.Select(LanesFrom(step), combined[i], (*values)[i]);
       }
@@ -431,10 +432,11 @@ class ScanLoop {
   }
 
   // Elements `first`, `first` + 2, ... of two vectors.
-  std::vector<Value> EverySecond(const std::vector<Value>& low, const std::vector<Value>& high, int first) {
+  std::vector<kernel::Value> EverySecond(const std::vector<kernel::Value>& low, const std::vector<kernel::Value>& high,
+                                         int first) {
     std::vector<int> source;
     for (int lane = 0; lane < lanes_; ++lane) source.push_back(2 * lane + first);
-    std::vector<Value> result = low;
+    std::vector<kernel::Value> result = low;
     for (size_t i = 0; i < low.size() && lanes_ > 1; ++i) {
       result[i].value = b_.CreateShuffleVector(low[i].value, high[i].value, source);
       if (low[i].imaginary == nullptr) continue;
@@ -443,11 +445,11 @@ class ScanLoop {
     return result;
   }
 
-  Value Load(PrimitiveType type, llvm::Value* base, llvm::Value* offset, llvm::Value* mask) {
+  kernel::Value Load(PrimitiveType type, llvm::Value* base, llvm::Value* offset, llvm::Value* mask) {
     if (lanes_ == 1) return memory_.LoadScalar(type, base, offset);
     return memory_.LoadVector(type, base, {.kind = Access::Kind::kContiguous, .offset = offset}, mask);
   }
-  void Store(const Value& value, llvm::Value* base, llvm::Value* offset, llvm::Value* mask) {
+  void Store(const kernel::Value& value, llvm::Value* base, llvm::Value* offset, llvm::Value* mask) {
     if (lanes_ == 1) return memory_.StoreScalar(value, base, offset);
     memory_.StoreVector(value, base, {.kind = Access::Kind::kContiguous, .offset = offset}, mask, false);
   }
@@ -467,17 +469,17 @@ class ScanLoop {
     return b_.CreateICmpSGE(LaneIndices(), b_.CreateVectorSplat(lanes_, b_.getInt32(lane)));
   }
   // Lane l gets what lane l - step has; the first lanes anything.
-  Value Shifted(const Value& value, int step) {
+  kernel::Value Shifted(const kernel::Value& value, int step) {
     std::vector<int> source;
     for (int lane = 0; lane < lanes_; ++lane) source.push_back(std::max(lane - step, 0));
-    Value result = value;
+    kernel::Value result = value;
     result.value = b_.CreateShuffleVector(value.value, source);
     if (value.imaginary != nullptr) result.imaginary = b_.CreateShuffleVector(value.imaginary, source);
     return result;
   }
-  Value Lane(const Value& value, int lane) {
+  kernel::Value Lane(const kernel::Value& value, int lane) {
     if (lanes_ == 1) return value;
-    Value result = value;
+    kernel::Value result = value;
     result.value = b_.CreateExtractElement(value.value, lane);
     if (value.imaginary != nullptr) result.imaginary = b_.CreateExtractElement(value.imaginary, lane);
     return result;

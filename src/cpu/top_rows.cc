@@ -12,7 +12,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr int64_t kMaxStripes = 16;
+constexpr int64_t kMaxTopStripes = 16;
 
 // Few, so that the bound rises early.
 constexpr int64_t kSpareCandidates = 128;
@@ -146,7 +146,7 @@ int64_t CandidateBytes(int64_t key_width, int64_t k) {
 }
 
 int64_t TopStripes(const TopRowsShape& shape) {
-  return TopRowsNanoseconds(shape) < Tuning().threads.wake_nanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
+  return TopRowsNanoseconds(shape) < Tuning().threads.wake_nanoseconds ? 1 : std::min(shape.rows, kMaxTopStripes);
 }
 
 template <typename Key>

@@ -11,14 +11,14 @@
 namespace kiln::cpu {
 namespace {
 
-using Dimension = WinogradProduct::Dimension;
+using WinogradDimension = WinogradProduct::Dimension;
 
 constexpr int64_t kElement = sizeof(float);
 constexpr int64_t kTaps = 3;
 
 // The first place of tile number `index`, which has the next one `dilation` behind it: tiles of places that are a
 // multiple of the dilation apart follow each other.
-int64_t FirstPlace(const Dimension& d, int64_t index) {
+int64_t FirstPlace(const WinogradDimension& d, int64_t index) {
   for (int64_t first = 0;; ++first) {
     const int64_t tiles = CeilDivide(CeilDivide(d.places - first, d.dilation), kWinogradResults);
     if (index < tiles) return first + index * kWinogradResults * d.dilation;
@@ -142,7 +142,7 @@ class WinogradRunner {
   // run(tile, count) for strips of tiles whose places are neighbours.
   template <typename Run>
   void ForStrips(int64_t begin, int64_t end, const Run& run) const {
-    const Dimension& across = g_.space[1];
+    const WinogradDimension& across = g_.space[1];
     for (int64_t tile = begin; tile < end;) {
       const int64_t left = std::min({end - tile, across.tiles - tile % across.tiles, kStripTiles});
       const int64_t count = across.dilation == 1 ? left : 1;
@@ -153,7 +153,7 @@ class WinogradRunner {
 
   // Of `count` tiles from number `index` on.
   void LoadInputs(int64_t index, int64_t count, const char* lhs, char* to) const {
-    const Dimension &down = g_.space[0], &across = g_.space[1];
+    const WinogradDimension &down = g_.space[0], &across = g_.space[1];
     const TilePlace tile = TileOf(index);
     const int64_t y = tile.y - down.low;
     int64_t x = tile.x - across.low;
@@ -186,7 +186,7 @@ class WinogradRunner {
 
   // The inputs of a strip that exist, [row][place][channel], from where places are neighbours.
   void CopyInputs(int64_t y, int64_t x, int64_t places, const char* lhs) const {
-    const Dimension &down = g_.space[0], &across = g_.space[1];
+    const WinogradDimension &down = g_.space[0], &across = g_.space[1];
     const int64_t begin = std::max<int64_t>(-x, 0), end = std::min(places, across.inputs - x);
     if (begin >= end) return;
     const GemmPacking packing{.k_stride = kElement, .n_stride = g_.lhs_channel, .panel_columns = g_.channels};
@@ -200,7 +200,7 @@ class WinogradRunner {
 
   void StoreResults(int64_t index, int64_t count, const char* sums, int64_t feature, int64_t columns, const char* lhs,
                     char* out) {
-    const Dimension &down = g_.space[0], &across = g_.space[1];
+    const WinogradDimension &down = g_.space[0], &across = g_.space[1];
     const TilePlace tile = TileOf(index);
     const int64_t results_row = g_.rows * kWinogradResults * sums_row_;
     for (int64_t j = 0; j < count; ++j) {
@@ -242,7 +242,7 @@ class WinogradRunner {
 
   // Where result number `i` of a tile goes.
   char* ResultPlace(const TilePlace& tile, int64_t i, int64_t feature, char* out) const {
-    const Dimension &down = g_.space[0], &across = g_.space[1];
+    const WinogradDimension &down = g_.space[0], &across = g_.space[1];
     const int64_t y = tile.y + i / kWinogradResults * down.dilation,
                   x = tile.x + i % kWinogradResults * across.dilation;
     if (y >= down.places || x >= across.places) return nowhere_;
@@ -251,7 +251,7 @@ class WinogradRunner {
 
   // The same result as the sum over taps: infinite inputs have differences that are no number.
   void SumTaps(const TilePlace& tile, int64_t i, int64_t feature, int64_t columns, const char* lhs, char* to) {
-    const Dimension &down = g_.space[0], &across = g_.space[1];
+    const WinogradDimension &down = g_.space[0], &across = g_.space[1];
     const int64_t y = tile.y + i / kWinogradResults * down.dilation - down.low;
     const int64_t x = tile.x + i % kWinogradResults * across.dilation - across.low;
     const WeightPanels::Panel panel = weights_.Find(rhs_, feature, columns, 0, g_.channels);

@@ -12,7 +12,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr int64_t kElement = sizeof(float);
+constexpr int64_t kFloatBytes = sizeof(float);
 
 int64_t TilesAlong(const GemmWindow& w) {
   int64_t count = 0;
@@ -63,7 +63,8 @@ void ChooseWinogradBlocks(const GemmSpec& spec, int threads, GemmSchedule& sched
   // Weights of a round in the workspace, inputs of a task in the second-level cache.
   const int64_t round = std::clamp<int64_t>(costs.window_weight_bytes / all.panel_bytes(), 1, all.panels);
   const int64_t round_panels = CeilDivide(all.panels, CeilDivide(all.panels, round));
-  const int64_t most = std::max<int64_t>(Host().l2_bytes / 2 / (kWinogradElements * spec.k * kElement * all.rows), 1);
+  const int64_t most =
+      std::max<int64_t>(Host().l2_bytes / 2 / (kWinogradElements * spec.k * kFloatBytes * all.rows), 1);
   double best = std::numeric_limits<double>::infinity();
   for (int64_t parts = 1; parts <= std::min<int64_t>(round_panels, 2 * threads); ++parts) {
     const int64_t panels = CeilDivide(round_panels, parts);
@@ -90,11 +91,11 @@ WinogradProduct MakeWinogradProduct(const GemmSpec& spec, const GemmSchedule& sc
   g.batches = batch.size;
   g.channels = spec.k;
   g.features = spec.n;
-  g.lhs_batch = batch.lhs_stride * kElement;
+  g.lhs_batch = batch.lhs_stride * kFloatBytes;
   g.out_batch = batch.out_stride * out;
-  g.lhs_channel = spec.lhs.column_stride * kElement;
-  g.rhs_channel = spec.rhs.row_stride * kElement;
-  g.rhs_feature = spec.rhs.column_stride * kElement;
+  g.lhs_channel = spec.lhs.column_stride * kFloatBytes;
+  g.rhs_channel = spec.rhs.row_stride * kFloatBytes;
+  g.rhs_feature = spec.rhs.column_stride * kFloatBytes;
   g.out_feature = spec.out.column_stride * out;
   g.rows = schedule.rows;
   g.columns = int64_t{schedule.vectors} * schedule.lanes;
@@ -111,8 +112,8 @@ WinogradProduct MakeWinogradProduct(const GemmSpec& spec, const GemmSchedule& sc
   g.direct = direct ? 1 : 0;
   for (int i = 0; i < 2; ++i) {
     const GemmWindow& w = spec.windows[i];
-    g.space[i] = {w.places,      w.inputs,         w.dilation,       w.low,
-                  TilesAlong(w), w.lhs * kElement, w.rhs * kElement, w.out * out};
+    g.space[i] = {w.places,   w.inputs, w.dilation, w.low, TilesAlong(w), w.lhs * kFloatBytes, w.rhs * kFloatBytes,
+                  w.out * out};
   }
   return g;
 }

@@ -8,7 +8,7 @@
 namespace kiln::hlo::evaluator {
 namespace {
 
-using Wide = std::complex<long double>;
+using WideComplex = std::complex<long double>;
 
 int64_t SmallestFactor(int64_t n) {
   for (int64_t p = 2; p * p <= n; ++p) {
@@ -18,37 +18,38 @@ int64_t SmallestFactor(int64_t n) {
 }
 
 // The discrete transform of n values `step` apart: out[k] = sum_j in[j] w^(jk), w = roots[root_step] the n-th root.
-void Transform(int64_t n, const Wide* in, int64_t step, const std::vector<Wide>& roots, int64_t root_step, Wide* out) {
+void Transform(int64_t n, const WideComplex* in, int64_t step, const std::vector<WideComplex>& roots, int64_t root_step,
+               WideComplex* out) {
   if (n == 1) {
     out[0] = in[0];
     return;
   }
   const int64_t p = SmallestFactor(n), m = n / p;
-  std::vector<Wide> parts(n);
+  std::vector<WideComplex> parts(n);
   for (int64_t q = 0; q < p; ++q) Transform(m, in + q * step, step * p, roots, root_step * p, parts.data() + q * m);
   for (int64_t k = 0; k < n; ++k) {
-    Wide sum = 0;
+    WideComplex sum = 0;
     for (int64_t q = 0; q < p; ++q) sum += parts[q * m + k % m] * roots[(q * k % n) * root_step];
     out[k] = sum;
   }
 }
 
 // In place along one dimension of an array of these dimensions.
-absl::Status TransformDimension(Evaluation& evaluation, std::vector<Wide>* values, const DimensionVector& dimensions,
-                                int64_t dimension, bool inverse) {
+absl::Status TransformDimension(Evaluation& evaluation, std::vector<WideComplex>* values,
+                                const DimensionVector& dimensions, int64_t dimension, bool inverse) {
   const int64_t n = dimensions[dimension];
   const int64_t stride = StridesOf(dimensions)[dimension];
   const int64_t lines = static_cast<int64_t>(values->size()) / n;
-  std::vector<Wide> roots(n), line(n), transformed(n);
+  std::vector<WideComplex> roots(n), line(n), transformed(n);
   const long double turn = 2 * acosl(-1.0L) / static_cast<long double>(n);
   for (int64_t k = 0; k < n; ++k) {
     const long double angle = turn * static_cast<long double>(k);
-    roots[k] = Wide(cosl(angle), inverse ? sinl(angle) : -sinl(angle));
+    roots[k] = WideComplex(cosl(angle), inverse ? sinl(angle) : -sinl(angle));
   }
   // Exact where the angle is a multiple of a quarter turn.
-  roots[0] = Wide(1, 0);
-  if (n % 2 == 0) roots[n / 2] = Wide(-1, 0);
-  if (n % 4 == 0) roots[n / 4] = Wide(0, inverse ? 1 : -1), roots[3 * n / 4] = Wide(0, inverse ? -1 : 1);
+  roots[0] = WideComplex(1, 0);
+  if (n % 2 == 0) roots[n / 2] = WideComplex(-1, 0);
+  if (n % 4 == 0) roots[n / 4] = WideComplex(0, inverse ? 1 : -1), roots[3 * n / 4] = WideComplex(0, inverse ? -1 : 1);
   int64_t factors = 0;
   for (int64_t rest = n; rest > 1;) {
     const int64_t p = SmallestFactor(rest);
@@ -57,7 +58,7 @@ absl::Status TransformDimension(Evaluation& evaluation, std::vector<Wide>* value
   }
   for (int64_t l = 0; l < lines; ++l) {
     KILN_RETURN_IF_ERROR(evaluation.Charge(factors > (int64_t{1} << 40) / n ? int64_t{1} << 40 : n * factors));
-    Wide* first = values->data() + l / stride * stride * n + l % stride;
+    WideComplex* first = values->data() + l / stride * stride * n + l % stride;
     for (int64_t i = 0; i < n; ++i) line[i] = first[i * stride];
     Transform(n, line.data(), 1, roots, 1, transformed.data());
     for (int64_t i = 0; i < n; ++i) {
@@ -86,12 +87,12 @@ absl::StatusOr<Literal> EvaluateFft(Evaluation& evaluation, const Instruction& i
   KILN_RETURN_IF_ERROR(evaluation.Charge(total));
   const int64_t last = full[rank - 1], operand_last = shape.dimensions(rank - 1);
   const PrimitiveType type = shape.element_type(), result_type = result_shape.element_type();
-  std::vector<Wide> values(total);
+  std::vector<WideComplex> values(total);
   for (int64_t row = 0; row < total / last; ++row) {
     for (int64_t i = 0; i < operand_last; ++i) {
       const std::byte* element = operand.bytes().data() + (row * operand_last + i) * ByteWidth(type);
-      values[row * last + i] = real_input ? Wide(LoadElement<double>(type, element), 0)
-                                          : Wide(LoadElement<Complex>(type, element));
+      values[row * last + i] = real_input ? WideComplex(LoadElement<double>(type, element), 0)
+                                          : WideComplex(LoadElement<Complex>(type, element));
     }
   }
   const bool inverse = attributes.type == FftType::kIfft || real_output;
@@ -100,7 +101,7 @@ absl::StatusOr<Literal> EvaluateFft(Evaluation& evaluation, const Instruction& i
     if (real_output && d == rank - 1) {
       // The half that is not given is the conjugate of the other; what must be real is taken as real.
       for (int64_t row = 0; row < total / last; ++row) {
-        Wide* line = values.data() + row * last;
+        WideComplex* line = values.data() + row * last;
         line[0].imag(0);
         if (last % 2 == 0) line[last / 2].imag(0);
         for (int64_t k = operand_last; k < last; ++k) line[k] = std::conj(line[last - k]);
@@ -112,7 +113,7 @@ absl::StatusOr<Literal> EvaluateFft(Evaluation& evaluation, const Instruction& i
   std::byte* out = result.mutable_bytes().data();
   for (int64_t row = 0; row < total / last; ++row) {
     for (int64_t i = 0; i < result_last; ++i, out += ByteWidth(result_type)) {
-      const Wide value = values[row * last + i];
+      const WideComplex value = values[row * last + i];
       if (real_output) {
         StoreReal(result_type, value.real(), out);
       } else {

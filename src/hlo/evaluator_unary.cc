@@ -10,7 +10,7 @@ namespace {
 
 // f in the wider type for f64 and c128, in double for what is narrower.
 template <typename Value, typename Wide, typename F>
-ComputeFunction Widened(const KernelSpec& spec, F) {
+ComputeFunction UnaryWidened(const KernelSpec& spec, F) {
   if (IsExtended(spec.operand_type)) {
     return Loop1<Value>([](Value x) { return static_cast<Value>(F{}(static_cast<Wide>(x))); });
   }
@@ -20,7 +20,7 @@ ComputeFunction Widened(const KernelSpec& spec, F) {
 // Those that are one for real and complex numbers.
 template <typename Value, typename Wide>
 ComputeFunction CommonFunction(const KernelSpec& spec) {
-  auto of = [&](auto f) { return Widened<Value, Wide>(spec, f); };
+  auto of = [&](auto f) { return UnaryWidened<Value, Wide>(spec, f); };
   switch (spec.opcode) {
     case Opcode::kAcos: return of([](auto x) { return std::acos(x); });
     case Opcode::kAcosh: return of([](auto x) { return std::acosh(x); });
@@ -41,34 +41,51 @@ ComputeFunction CommonFunction(const KernelSpec& spec) {
 }
 
 template <typename F>
-ComputeFunction Real(const KernelSpec& spec, F f) {
-  return Widened<double, long double>(spec, f);
+ComputeFunction UnaryReal(const KernelSpec& spec, F f) {
+  return UnaryWidened<double, long double>(spec, f);
 }
 
 template <typename F>
-ComputeFunction OfComplex(const KernelSpec& spec, F f) {
-  return Widened<Complex, std::complex<long double>>(spec, f);
+ComputeFunction UnaryOfComplex(const KernelSpec& spec, F f) {
+  return UnaryWidened<Complex, std::complex<long double>>(spec, f);
 }
 
-ComputeFunction RealFunction(const KernelSpec& spec) {
+ComputeFunction UnaryRealFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
-    case Opcode::kAbs: return Real(spec, [](auto x) { return std::fabs(x); });
-    case Opcode::kCbrt: return Real(spec, [](auto x) { return std::cbrt(x); });
-    case Opcode::kCeil: return Real(spec, [](auto x) { return std::ceil(x); });
-    case Opcode::kErf: return Real(spec, [](auto x) { return std::erf(x); });
-    case Opcode::kErfc: return Real(spec, [](auto x) { return std::erfc(x); });
-    case Opcode::kExp2: return Real(spec, [](auto x) { return std::exp2(x); });
-    case Opcode::kExpMinusOne: return Real(spec, [](auto x) { return std::expm1(x); });
-    case Opcode::kFloor: return Real(spec, [](auto x) { return std::floor(x); });
-    case Opcode::kLog2: return Real(spec, [](auto x) { return std::log2(x); });
-    case Opcode::kLogPlusOne: return Real(spec, [](auto x) { return std::log1p(x); });
-    case Opcode::kLogistic: return Real(spec, [](auto x) { return 1 / (1 + std::exp(-x)); });
-    case Opcode::kReal: return Real(spec, [](auto x) { return x; });
-    case Opcode::kImag: return Real(spec, [](auto x) { return decltype(x){0}; });
-    case Opcode::kRoundNearestAfz: return Real(spec, [](auto x) { return std::round(x); });
-    case Opcode::kRoundNearestEven: return Real(spec, [](auto x) { return std::nearbyint(x); });
-    case Opcode::kRsqrt: return Real(spec, [](auto x) { return 1 / std::sqrt(x); });
-    case Opcode::kSign: return Real(spec, [](auto x) { return x > 0 ? decltype(x){1} : x < 0 ? decltype(x){-1} : x; });
+    case Opcode::kAbs:
+      return UnaryReal(spec, [](auto x) { return std::fabs(x); });
+    case Opcode::kCbrt:
+      return UnaryReal(spec, [](auto x) { return std::cbrt(x); });
+    case Opcode::kCeil:
+      return UnaryReal(spec, [](auto x) { return std::ceil(x); });
+    case Opcode::kErf:
+      return UnaryReal(spec, [](auto x) { return std::erf(x); });
+    case Opcode::kErfc:
+      return UnaryReal(spec, [](auto x) { return std::erfc(x); });
+    case Opcode::kExp2:
+      return UnaryReal(spec, [](auto x) { return std::exp2(x); });
+    case Opcode::kExpMinusOne:
+      return UnaryReal(spec, [](auto x) { return std::expm1(x); });
+    case Opcode::kFloor:
+      return UnaryReal(spec, [](auto x) { return std::floor(x); });
+    case Opcode::kLog2:
+      return UnaryReal(spec, [](auto x) { return std::log2(x); });
+    case Opcode::kLogPlusOne:
+      return UnaryReal(spec, [](auto x) { return std::log1p(x); });
+    case Opcode::kLogistic:
+      return UnaryReal(spec, [](auto x) { return 1 / (1 + std::exp(-x)); });
+    case Opcode::kReal:
+      return UnaryReal(spec, [](auto x) { return x; });
+    case Opcode::kImag:
+      return UnaryReal(spec, [](auto x) { return decltype(x){0}; });
+    case Opcode::kRoundNearestAfz:
+      return UnaryReal(spec, [](auto x) { return std::round(x); });
+    case Opcode::kRoundNearestEven:
+      return UnaryReal(spec, [](auto x) { return std::nearbyint(x); });
+    case Opcode::kRsqrt:
+      return UnaryReal(spec, [](auto x) { return 1 / std::sqrt(x); });
+    case Opcode::kSign:
+      return UnaryReal(spec, [](auto x) { return x > 0 ? decltype(x){1} : x < 0 ? decltype(x){-1} : x; });
     // The square root of a double is rounded correctly as it is; through long double it would be rounded twice.
     case Opcode::kSqrt: return Loop1<double>([](double x) { return std::sqrt(x); });
     case Opcode::kIsFinite: return Loop1<double, uint64_t>([](double x) { return std::isfinite(x) ? 1 : 0; });
@@ -125,29 +142,35 @@ std::complex<T> Rsqrt(std::complex<T> z) {
   return std::complex<T>(1) / std::sqrt(z);
 }
 
-ComputeFunction ComplexFunction(const KernelSpec& spec) {
+ComputeFunction UnaryComplexFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     case Opcode::kAbs:
       return Loop1<Complex, double>([](Complex z) {
         return std::hypot(static_cast<long double>(z.real()), static_cast<long double>(z.imag()));
       });
     case Opcode::kExp2:
-      return OfComplex(spec, [](auto z) { return std::exp(z * static_cast<decltype(z.real())>(M_LN2l)); });
-    case Opcode::kExpMinusOne: return OfComplex(spec, [](auto z) { return ExpMinusOne(z); });
+      return UnaryOfComplex(spec, [](auto z) { return std::exp(z * static_cast<decltype(z.real())>(M_LN2l)); });
+    case Opcode::kExpMinusOne:
+      return UnaryOfComplex(spec, [](auto z) { return ExpMinusOne(z); });
     case Opcode::kLog2:
-      return OfComplex(spec, [](auto z) { return std::log(z) / static_cast<decltype(z.real())>(M_LN2l); });
-    case Opcode::kLogPlusOne: return OfComplex(spec, [](auto z) { return LogPlusOne(z); });
-    case Opcode::kLogistic: return OfComplex(spec, [](auto z) { return Logistic(z); });
+      return UnaryOfComplex(spec, [](auto z) { return std::log(z) / static_cast<decltype(z.real())>(M_LN2l); });
+    case Opcode::kLogPlusOne:
+      return UnaryOfComplex(spec, [](auto z) { return LogPlusOne(z); });
+    case Opcode::kLogistic:
+      return UnaryOfComplex(spec, [](auto z) { return Logistic(z); });
     case Opcode::kCbrt:
-      return OfComplex(spec, [](auto z) {
+      return UnaryOfComplex(spec, [](auto z) {
         using Part = decltype(z.real());
         return z == decltype(z)(0) ? z : std::pow(z, Part{1} / Part{3});
       });
     case Opcode::kReal: return Loop1<Complex, double>([](Complex z) { return z.real(); });
     case Opcode::kImag: return Loop1<Complex, double>([](Complex z) { return z.imag(); });
-    case Opcode::kRsqrt: return OfComplex(spec, [](auto z) { return Rsqrt(z); });
-    case Opcode::kSign: return OfComplex(spec, [](auto z) { return Sign(z); });
-    case Opcode::kSqrt: return OfComplex(spec, [](auto z) { return std::sqrt(z); });
+    case Opcode::kRsqrt:
+      return UnaryOfComplex(spec, [](auto z) { return Rsqrt(z); });
+    case Opcode::kSign:
+      return UnaryOfComplex(spec, [](auto z) { return Sign(z); });
+    case Opcode::kSqrt:
+      return UnaryOfComplex(spec, [](auto z) { return std::sqrt(z); });
     case Opcode::kIsFinite:
       return Loop1<Complex, uint64_t>([](Complex z) {
         return std::isfinite(z.real()) && std::isfinite(z.imag()) ? 1 : 0;
@@ -158,7 +181,7 @@ ComputeFunction ComplexFunction(const KernelSpec& spec) {
 
 // T is uint64_t or int64_t; the store wraps.
 template <typename T>
-ComputeFunction IntegerFunction(const KernelSpec& spec) {
+ComputeFunction UnaryIntegerFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     case Opcode::kAbs: return Loop1<T>([](T x) { return x < 0 ? T(uint64_t{0} - static_cast<uint64_t>(x)) : x; });
     case Opcode::kCountLeadingZeros:
@@ -180,10 +203,14 @@ ComputeFunction IntegerFunction(const KernelSpec& spec) {
 
 ComputeFunction UnaryFunction(const KernelSpec& spec) {
   switch (ValueClassOf(spec.operand_type)) {
-    case ValueClass::kReal: return RealFunction(spec);
-    case ValueClass::kComplex: return ComplexFunction(spec);
-    case ValueClass::kSigned: return IntegerFunction<int64_t>(spec);
-    case ValueClass::kUnsigned: return IntegerFunction<uint64_t>(spec);
+    case ValueClass::kReal:
+      return UnaryRealFunction(spec);
+    case ValueClass::kComplex:
+      return UnaryComplexFunction(spec);
+    case ValueClass::kSigned:
+      return UnaryIntegerFunction<int64_t>(spec);
+    case ValueClass::kUnsigned:
+      return UnaryIntegerFunction<uint64_t>(spec);
   }
   return nullptr;
 }

@@ -15,7 +15,7 @@ namespace {
 
 // Vectors of the interior from which on the code is worth writing twice, and kernels that are short enough for it.
 constexpr int64_t kMinVectors = 2;
-constexpr size_t kMaxOps = 200;
+constexpr size_t kMaxInteriorOps = 200;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ llvm::Value* NestLowering::IsUsualOutside(int loop) {
 std::pair<int64_t, int64_t> NestLowering::FindInterior(int loop, int lanes) const {
   constexpr std::pair<int64_t, int64_t> kNone = {0, 0};
   const int64_t extent = kernel_.loops[loop].extent;
-  if (threads_ != nullptr || box_.contains(loop) || kernel_.ops.size() > kMaxOps) return kNone;
+  if (threads_ != nullptr || box_.contains(loop) || kernel_.ops.size() > kMaxInteriorOps) return kNone;
   std::vector<int64_t> bounds = {0, extent};
   bool has_outside = false;
   for (const Block::Statement& statement : nest_.body.statements) {

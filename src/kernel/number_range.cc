@@ -12,7 +12,7 @@ namespace {
 using hlo::Opcode;
 using hlo::PrimitiveType;
 
-constexpr int kMaxDepth = 8;          // of the ops that make a dividend
+constexpr int kMaxDividendDepth = 8;  // of the ops that make a dividend
 constexpr int64_t kMaxElements = 64;  // of a table, which is looked through each time
 
 int MantissaBits(PrimitiveType type) { return type == PrimitiveType::kF32 ? 23 : 52; }
@@ -130,7 +130,7 @@ class Ranges {
 bool MayCorrectQuotient(const Kernel& kernel, const Op& divide) {
   // With the reciprocals of a table, or of a constant.
   if (divide.operands.size() < 3 && kernel.ops[divide.operands[1]].kind != OpKind::kConstant) return false;
-  const std::optional<NumberRange> range = Ranges(kernel).Of(divide.operands[0], kMaxDepth);
+  const std::optional<NumberRange> range = Ranges(kernel).Of(divide.operands[0], kMaxDividendDepth);
   return range.has_value() && !range->may_be_negative_zero;
 }
 

@@ -25,7 +25,7 @@ using Kind = Block::Kind;
 
 constexpr int64_t kLeastRows = 16;
 // Floats that are added one after the other; their sums are added to others.
-constexpr int64_t kMostRows = 128;
+constexpr int64_t kMostStreamedRows = 128;
 // Where rows are not divided columns are, into stretches, of some rows at once since processors hardly ask ahead.
 // Longer ones are better, up to what accumulators may take of the second cache.
 constexpr int64_t kStretchBytes = 32 << 10, kLeastStretchBytes = 4 << 10;
@@ -33,7 +33,7 @@ constexpr int64_t kRowsTogether = 4;
 // Arrays of which the result is rows as well are in the first cache with all else up to here.
 constexpr int64_t kLeastArrayBytes = 16 << 10;
 // With more to do for an element memory is not what it waits for.
-constexpr size_t kMostStatements = 32;
+constexpr size_t kMostStreamedStatements = 32;
 
 // What a loop is in the place that it is taken to, and the loops that this depends on.
 struct Index {
@@ -89,9 +89,9 @@ class StreamedColumns {
   int64_t RowsOfBlock(const Reduce& reduce) const {
     const int64_t rows = Extent(reduce.loops.back());
     if (!Grows(reduce)) return rows;
-    const int64_t block = LargestDivisor(rows, kMostRows);
+    const int64_t block = LargestDivisor(rows, kMostStreamedRows);
     if (rows % kRowsTogether != 0) return block;
-    const int64_t whole = kRowsTogether * LargestDivisor(rows / kRowsTogether, kMostRows / kRowsTogether);
+    const int64_t whole = kRowsTogether * LargestDivisor(rows / kRowsTogether, kMostStreamedRows / kRowsTogether);
     return 2 * whole >= block ? whole : block;
   }
 
@@ -139,7 +139,7 @@ class StreamedColumns {
     }
     const std::vector<Statement>& statements = reduce.block->statements;
     if (!absl::c_all_of(reduce.elements, [&](ValueId id) { return MayBeRead(id, reduce); })) return false;
-    return statements.size() <= kMostStatements && absl::c_all_of(statements, [&](const Statement& statement) {
+    return statements.size() <= kMostStreamedStatements && absl::c_all_of(statements, [&](const Statement& statement) {
              return statement.kind == Kind::kOp && Fits(kernel_.ops[statement.index], reduce);
            });
   }
@@ -402,7 +402,7 @@ class StreamedColumns {
     const std::vector<ValueId> inits = kernel_.reduces[number].inits;
     const int64_t rows = Extent(kernel_.reduces[number].loops.back()),
                   rows_of_block = RowsOfBlock(kernel_.reduces[number]);
-    const bool has_blocks = Grows(kernel_.reduces[number]) && RowsOf(kernel_.reduces[number]) > kMostRows;
+    const bool has_blocks = Grows(kernel_.reduces[number]) && RowsOf(kernel_.reduces[number]) > kMostStreamedRows;
     const bool has_streams = far_bytes_ >= Tuning().kernels.stream_bytes;
     const int64_t together = block_ < all_columns_ ? std::gcd(rows_of_block, kRowsTogether)
                              : has_streams         ? std::gcd(rows_of_block, int64_t{Tuning().kernels.streams})

@@ -38,7 +38,7 @@ bool IsTopK(const Instruction& call, int64_t dimension) {
          comparator.root()->operand(1) == comparator.parameter(1);
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandApproxTopKCall(Instruction* instruction) {
   const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr || call->target != "ApproxTopK") return nullptr;
   const int64_t count = instruction->operand_count() / 2;
@@ -93,6 +93,8 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandApproxTopK(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
+absl::StatusOr<bool> ExpandApproxTopK(Module* module) {
+  return ReplaceOps(module, {Opcode::kCustomCall}, ExpandApproxTopKCall);
+}
 
 }  // namespace kiln::passes

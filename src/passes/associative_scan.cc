@@ -18,24 +18,24 @@ namespace {
 constexpr int64_t kMinSize = 16;
 
 // `count` elements of one dimension, from `start` on in steps of `stride`, and all of the others.
-struct Part {
+struct ScanPart {
   Instruction* array;
   int64_t start, stride, count;
 };
 
-std::optional<Part> AsPart(const Instruction& slice, int64_t dimension) {
+std::optional<ScanPart> AsPart(const Instruction& slice, int64_t dimension) {
   if (slice.opcode() != Opcode::kSlice || dimension >= slice.shape().rank()) return std::nullopt;
   const auto& attributes = slice.Get<hlo::SliceAttributes>();
   for (int64_t i = 0; i < slice.shape().rank(); ++i) {
     if (i != dimension && slice.shape().dimensions(i) != slice.operand(0)->shape().dimensions(i)) return std::nullopt;
   }
-  return Part{slice.operand(0), attributes.start[dimension], attributes.stride[dimension],
-              slice.shape().dimensions(dimension)};
+  return ScanPart{slice.operand(0), attributes.start[dimension], attributes.stride[dimension],
+                  slice.shape().dimensions(dimension)};
 }
 
 bool IsPart(const Instruction& slice, int64_t dimension, const Instruction* array, int64_t start, int64_t stride,
             int64_t count) {
-  const std::optional<Part> part = AsPart(slice, dimension);
+  const std::optional<ScanPart> part = AsPart(slice, dimension);
   return part && part->array == array && part->start == start && part->count == count &&
          (part->stride == stride || count <= 1);
 }
@@ -79,7 +79,7 @@ std::optional<Interleaving> AsInterleaving(const Instruction& sum) {
       even->shape().dimensions(d) != (size + 1) / 2 || odd->shape().dimensions(d) != size / 2) {
     return std::nullopt;
   }
-  const std::optional<Part> first = AsPart(*even->operand(0), d);
+  const std::optional<ScanPart> first = AsPart(*even->operand(0), d);
   if (!first || first->start != 0 || first->count != 1 ||
       first->array->shape().dimensions() != sum.shape().dimensions())
     return std::nullopt;
@@ -114,7 +114,7 @@ class Tree {
       auto leaf = [&](size_t part, bool later, Instruction* value) {
         if (later) return IsPart(*value, dimension_, At(l == 0 ? elements_ : levels_[l].elements, part), 2, 2, count);
         if (n % 2 == 0) {
-          const std::optional<Part> slice = AsPart(*value, dimension_);
+          const std::optional<ScanPart> slice = AsPart(*value, dimension_);
           if (!slice || slice->start != 0 || slice->stride != 1 || slice->count != count) return false;
           value = slice->array;
         }
@@ -202,7 +202,7 @@ class Tree {
       return Discover(value);
     }
     return Same(formulas_[i], value, [&](size_t part, bool later, Instruction* slice) {
-      const std::optional<Part> found = AsPart(*slice, dimension_);
+      const std::optional<ScanPart> found = AsPart(*slice, dimension_);
       return found && IsPart(*slice, dimension_, found->array, later ? 1 : 0, 2, levels_[level].size) &&
              BindElements(level - 1, part, found->array);
     });
@@ -210,7 +210,7 @@ class Tree {
 
   // The part that an operand of a formula of level 0 is taken from, and whether it is the later one of two neighbours.
   std::optional<std::pair<size_t, bool>> Leaf(const Instruction& value) const {
-    const std::optional<Part> part = AsPart(value, dimension_);
+    const std::optional<ScanPart> part = AsPart(value, dimension_);
     if (!part || part->stride != 2 || part->start > 1 || part->count != size_ / 2) return std::nullopt;
     auto found = absl::c_find(elements_, part->array);
     if (found == elements_.end()) return std::nullopt;
@@ -219,7 +219,7 @@ class Tree {
 
   // Finds the parts that a formula of level 0 needs, and holds that it is elementwise.
   bool Discover(Instruction* formula) {
-    const std::optional<Part> part = AsPart(*formula, dimension_);
+    const std::optional<ScanPart> part = AsPart(*formula, dimension_);
     if (part && part->array->shape().dimensions(dimension_) == size_ && part->stride == 2 && part->start <= 1 &&
         part->count == size_ / 2) {
       if (!absl::c_linear_search(elements_, part->array)) {

@@ -19,16 +19,16 @@ using analysis::Attention;
 using analysis::AttentionParts;
 
 // Bounds on the kernel over rows, and on the search.
-constexpr size_t kMaxMembers = 64;
+constexpr size_t kMaxAttentionMembers = 64;
 constexpr int kMaxReduces = 4;
-constexpr size_t kMaxParameters = 16;
+constexpr size_t kMaxAttentionParameters = 16;
 constexpr size_t kMaxMoves = 16;
 // Depth and features of a head at most. Wider products, as those around a layer norm, had better have blocks of their
 // own: GPT-2's last one, behind which come 50257 logits, made its forward pass three times as long.
 constexpr int64_t kMaxHead = 256;
 // What is computed again for every row is made of arrays that are at most this part of the scores, in so many steps.
-constexpr int64_t kMinGrowth = 2;
-constexpr int kMaxSteps = 6;
+constexpr int64_t kMinScoreGrowth = 2;
+constexpr int kMaxAttentionSteps = 6;
 // What is read by several batches is computed for each of them of arrays that are this part of it.
 constexpr int64_t kMinOwnGrowth = 4;
 
@@ -49,7 +49,7 @@ Instruction* DotBehind(Instruction* scores) {
   return fits ? dot : nullptr;
 }
 
-bool IsSplat(const Instruction& value) {
+bool IsBroadcastScalar(const Instruction& value) {
   return value.opcode() == Opcode::kBroadcast && value.operand(0)->shape().IsScalar();
 }
 
@@ -64,8 +64,9 @@ bool SinkScaling(Instruction* dot) {
       continue;
     }
     const bool scales =
-        analysis::IsElementwiseLike(*step) &&
-        absl::c_all_of(step->operands(), [&](Instruction* operand) { return operand == value || IsSplat(*operand); });
+        analysis::IsElementwiseLike(*step) && absl::c_all_of(step->operands(), [&](Instruction* operand) {
+          return operand == value || IsBroadcastScalar(*operand);
+        });
     if (!scales || !HasOneUser(*step)) break;
     Instruction* move = *step->users().begin();
     if ((move->opcode() != Opcode::kTranspose && move->opcode() != Opcode::kReshape) ||
@@ -105,7 +106,7 @@ class RowOperation {
   std::vector<Instruction*> PossibleScores() const {
     std::vector<Instruction*> found, work = {weights_};
     absl::flat_hash_set<const Instruction*> seen = {weights_};
-    while (!work.empty() && seen.size() <= 4 * kMaxMembers) {
+    while (!work.empty() && seen.size() <= 4 * kMaxAttentionMembers) {
       Instruction* value = work.back();
       work.pop_back();
       if (!WorksOnRows(*value)) continue;
@@ -130,7 +131,7 @@ class RowOperation {
       if (value->IsRoot() || value->users().empty()) return false;
       for (Instruction* user : value->users()) {
         if (!seen.insert(user).second) continue;
-        if (!WorksOnRows(*user) || seen.size() > kMaxMembers) return false;
+        if (!WorksOnRows(*user) || seen.size() > kMaxAttentionMembers) return false;
         reduces += user->opcode() == Opcode::kReduce ? 1 : 0;
         members_.insert(user);
         if (user != weights_) work.push_back(user);
@@ -191,15 +192,16 @@ class RowOperation {
       for (Instruction* operand : member->operands()) {
         if (operand == scores || members_.contains(operand) || analysis::IsInlineConstant(*operand)) continue;
         // What is little itself and made of arrays had better be computed once, unless these are little beside it.
-        const int64_t most = weights_->shape().element_count() / kMinGrowth, own = operand->shape().element_count();
-        if (IsMadeOf(*operand, /*of_at_most=*/0, kMaxSteps) ||
-            IsMadeOf(*operand, own > most ? most : own / kMinOwnGrowth, kMaxSteps)) {
+        const int64_t most = weights_->shape().element_count() / kMinScoreGrowth,
+                      own = operand->shape().element_count();
+        if (IsMadeOf(*operand, /*of_at_most=*/0, kMaxAttentionSteps) ||
+            IsMadeOf(*operand, own > most ? most : own / kMinOwnGrowth, kMaxAttentionSteps)) {
           members_.insert(operand);
           work.push_back(operand);
         } else {
           parameters.insert(operand);
         }
-        if (members_.size() > kMaxMembers || parameters.size() > kMaxParameters) return false;
+        if (members_.size() > kMaxAttentionMembers || parameters.size() > kMaxAttentionParameters) return false;
       }
     }
     return true;
@@ -245,7 +247,7 @@ bool IsWorthIt(const Attention& attention, const AttentionParts& parts) {
 }
 
 // What `operand` is made from by moves.
-Instruction* SourceOf(Instruction* operand) {
+Instruction* SourceOfOperand(Instruction* operand) {
   for (size_t i = 0; i < kMaxMoves && analysis::IsMove(*operand); ++i) operand = operand->operand(0);
   return operand;
 }
@@ -265,9 +267,9 @@ std::optional<AttentionParts> Complete(AttentionParts parts, Instruction* second
   for (size_t i = roots.size(); i-- > 0;) {
     parts.root = roots[i];
     for (const bool moved : {true, false}) {
-      parts.sources[0] = moved ? SourceOf(operands[0]) : operands[0];
-      parts.sources[1] = moved ? SourceOf(operands[1]) : operands[1];
-      parts.value = moved ? SourceOf(operands[2]) : operands[2];
+      parts.sources[0] = moved ? SourceOfOperand(operands[0]) : operands[0];
+      parts.sources[1] = moved ? SourceOfOperand(operands[1]) : operands[1];
+      parts.value = moved ? SourceOfOperand(operands[2]) : operands[2];
       const std::optional<Attention> attention = analysis::DescribeAttention(parts);
       if (attention.has_value() && IsWorthIt(*attention, parts)) return parts;
     }
@@ -304,7 +306,7 @@ void Fuse(const AttentionParts& parts, const std::vector<Instruction*>& rows) {
   body.Finish({&root, 1}, hlo::FusionKind::kCustom, "attention_fusion");
 }
 
-bool FuseComputation(Computation* computation) {
+bool FuseAttentionIn(Computation* computation) {
   bool changed = false;
   computation->RemoveDeadInstructions();
   if (!computation->MayContain(Opcode::kDot)) return false;
@@ -354,7 +356,7 @@ bool FuseComputation(Computation* computation) {
 
 absl::StatusOr<bool> FuseAttention(Module* module) {
   bool changed = false;
-  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation);
+  for (Computation* computation : ControlComputations(*module)) changed |= FuseAttentionIn(computation);
   return changed;
 }
 

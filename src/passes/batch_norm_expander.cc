@@ -10,9 +10,9 @@ namespace kiln::passes {
 namespace {
 
 // One batch norm: x of any rank, statistics along its feature dimension.
-class Expansion {
+class BatchNormExpansion {
  public:
-  explicit Expansion(Instruction* root)
+  explicit BatchNormExpansion(Instruction* root)
       : root_(root),
         builder_(root->parent(), root),
         feature_(root->Get<hlo::BatchNormAttributes>().feature_index),
@@ -80,21 +80,22 @@ class Expansion {
   ArrayValue x_;
 };
 
-Instruction* Expand(Instruction* instruction) {
+Instruction* ExpandBatchNorm(Instruction* instruction) {
   switch (instruction->opcode()) {
     case Opcode::kBatchNormTraining:
-      return Expansion(instruction).Training();
+      return BatchNormExpansion(instruction).Training();
     case Opcode::kBatchNormInference:
-      return Expansion(instruction).Inference();
+      return BatchNormExpansion(instruction).Inference();
     default:
-      return Expansion(instruction).Gradient();
+      return BatchNormExpansion(instruction).Gradient();
   }
 }
 
 }  // namespace
 
 absl::StatusOr<bool> ExpandBatchNorms(Module* module) {
-  return ReplaceOps(module, {Opcode::kBatchNormTraining, Opcode::kBatchNormInference, Opcode::kBatchNormGrad}, Expand);
+  return ReplaceOps(module, {Opcode::kBatchNormTraining, Opcode::kBatchNormInference, Opcode::kBatchNormGrad},
+                    ExpandBatchNorm);
 }
 
 }  // namespace kiln::passes

@@ -16,7 +16,7 @@ bool ChangesType(const Instruction& instruction) {
          from != PrimitiveType::kPred;
 }
 
-Instruction* Expand(const Instruction& bitcast, Builder* builder) {
+Instruction* ExpandBitcast(const Instruction& bitcast, Builder* builder) {
   Instruction* value = bitcast.operand(0);
   const Shape& from = value->shape();
   const PrimitiveType type = bitcast.shape().element_type();
@@ -65,7 +65,7 @@ absl::StatusOr<bool> ExpandBitcasts(Module* module) {
   return ReplaceOps(module, {Opcode::kBitcast}, [&](Instruction* instruction) -> Instruction* {
     if (outside.contains(instruction->parent()) || !ChangesType(*instruction)) return nullptr;
     Builder builder(instruction->parent(), instruction);
-    return Expand(*instruction, &builder);
+    return ExpandBitcast(*instruction, &builder);
   });
 }
 

@@ -15,12 +15,12 @@ namespace kiln::passes {
 namespace {
 
 // Smaller arrays are not worth another parameter, which those made from nothing do not need.
-constexpr int64_t kMinBytes = 16 << 10;
+constexpr int64_t kMinSunkBytes = 16 << 10;
 // Operands are at most this part of the result.
-constexpr int64_t kMinGrowth = 8;
+constexpr int64_t kMinSunkGrowth = 8;
 constexpr int64_t kMaxProducerOps = 12;
 constexpr int64_t kMaxUserOps = 120;
-constexpr int64_t kMaxParameters = 40;
+constexpr int64_t kMaxSunkParameters = 40;
 
 bool IsElementFusion(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kFusion) return false;
@@ -50,7 +50,7 @@ bool IsMadeFromLittle(const Instruction& producer) {
   for (const Instruction* operand : producer.operands()) {
     if (!IsScalarConstant(*operand)) operands += operand->shape().byte_count();
   }
-  if (operands > 0 && (bytes < kMinBytes || operands > bytes / kMinGrowth)) return false;
+  if (operands > 0 && (bytes < kMinSunkBytes || operands > bytes / kMinSunkGrowth)) return false;
   if (producer.opcode() == Opcode::kBroadcast) return true;
   const Computation& body = *producer.called_computation();
   if (body.instruction_count() - body.parameter_count() > kMaxProducerOps) return false;
@@ -70,7 +70,7 @@ bool IsElementKernel(const Instruction& instruction) {
 bool MayTake(const Instruction& user, const Instruction& producer) {
   if (IsElementKernel(user)) return true;
   return IsElementFusion(user) && user.called_computation()->instruction_count() <= kMaxUserOps &&
-         user.operand_count() + producer.operand_count() <= kMaxParameters;
+         user.operand_count() + producer.operand_count() <= kMaxSunkParameters;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace kiln::passes {
 namespace {
 
 // Instructions that inlining may add to a module's own; a program of n nested doublings would otherwise grow to 2^n.
-constexpr int64_t kMaxAddedInstructions = 1 << 15;
+constexpr int64_t kMaxInlinedInstructions = 1 << 15;
 
 // Instructions by those that must run before them.
 using Successors = absl::flat_hash_map<Instruction*, std::vector<Instruction*>>;
@@ -91,7 +91,7 @@ bool InlineAll(Computation* computation, int64_t* budget) {
 }  // namespace
 
 absl::StatusOr<bool> InlineCalls(Module* module) {
-  int64_t budget = kMaxAddedInstructions;
+  int64_t budget = kMaxInlinedInstructions;
   for (const Computation* computation : module->computations()) budget += computation->instruction_count();
   // Callers first: bodies are copied as they were written, and what only calls reached is never looked at again.
   bool changed = false;

@@ -78,7 +78,7 @@ ArrayValue RefuseIndefinite(const ArrayValue& factors) {
                 Triangle(nan, /*lower=*/true, /*strict=*/false));
 }
 
-Instruction* Expand(Instruction* instruction) {
+Instruction* ExpandCholeskyOp(Instruction* instruction) {
   Builder builder(instruction->parent(), instruction);
   const ArrayValue operand(&builder, instruction->operand(0));
   if (operand.shape().element_count() == 0) return operand.instruction();
@@ -94,7 +94,7 @@ Instruction* Expand(Instruction* instruction) {
 
 absl::StatusOr<bool> ExpandCholesky(Module* module, bool keeps_real) {
   return ReplaceOps(module, {Opcode::kCholesky}, [&](Instruction* instruction) {
-    return keeps_real && IsReal(instruction->shape()) ? nullptr : Expand(instruction);
+    return keeps_real && IsReal(instruction->shape()) ? nullptr : ExpandCholeskyOp(instruction);
   });
 }
 

@@ -136,7 +136,7 @@ bool MaySink(const Instruction& instruction) {
 using Branch = std::pair<Instruction*, int64_t>;
 
 // Computes `moved`, operands before users, in a branch that alone uses them.
-void SinkInto(const Branch& branch, std::vector<Instruction*> moved) {
+void SinkIntoBranch(const Branch& branch, std::vector<Instruction*> moved) {
   auto [conditional, number] = branch;
   MakeOperandExplicit(conditional, number);
   Computation* callee = conditional->called_computation(number);
@@ -214,7 +214,7 @@ bool SinkOperands(Computation* computation, const absl::flat_hash_set<const Inst
     });
     // Into a conditional that is itself moved in the next round: its copy calls the same computations.
     if (group.empty() || home.contains(branch.first)) continue;
-    SinkInto(branch, group);
+    SinkIntoBranch(branch, group);
     changed = true;
   }
   return changed;

@@ -16,9 +16,9 @@ constexpr size_t kMaxDistance = 256;
 // Of what the second is given and gives: when they are one, it is all there at once.
 constexpr int64_t kMaxBytes = 64 << 10;
 // In which the next may be.
-constexpr size_t kMaxOpenGroups = 4;
+constexpr size_t kMaxOpenConditionals = 4;
 // Of all branches that become one.
-constexpr int64_t kMaxInstructions = 256;
+constexpr int64_t kMaxMergedInstructions = 256;
 
 int64_t BytesOf(const Instruction& conditional) {
   int64_t bytes = conditional.shape().byte_count();
@@ -28,9 +28,9 @@ int64_t BytesOf(const Instruction& conditional) {
 
 // Conditionals that become one: each asks the same, and its branches need nothing that the ones before it have a part
 // in, save their results.
-class Group {
+class ConditionalGroup {
  public:
-  explicit Group(Instruction* first) { Take(first); }
+  explicit ConditionalGroup(Instruction* first) { Take(first); }
 
   const Instruction& first() const { return *members_[0]; }
   bool HasSeveral() const { return members_.size() > 1; }
@@ -48,7 +48,7 @@ class Group {
     const auto operands = next.operands();
     return next.operand(0) == first().operand(0) &&
            next.called_computations().size() == first().called_computations().size() && BytesOf(next) <= kMaxBytes &&
-           instructions_ + InstructionsOf(next) <= kMaxInstructions && !depends_.contains(next.operand(0)) &&
+           instructions_ + InstructionsOf(next) <= kMaxMergedInstructions && !depends_.contains(next.operand(0)) &&
            absl::c_all_of(operands.subspan(1), [&](const Instruction* operand) {
              const auto is_known = [&](const Instruction* part) {
                return !depends_.contains(part) || MemberOf(*part) >= 0;
@@ -154,7 +154,7 @@ class Group {
 
 // Groups that members may still join, and where they begin and end.
 struct OpenGroup {
-  Group group;
+  ConditionalGroup group;
   size_t first, last;
 };
 
@@ -166,7 +166,7 @@ bool MergeIn(Computation* computation, absl::Span<Instruction* const> candidates
   size_t first_open = 0;  // of the last few
   for (size_t i = 0; i < order.size(); ++i) {
     bool is_taken = !is_candidate.contains(order[i]);
-    first_open = std::max(first_open, groups.size() - std::min(groups.size(), kMaxOpenGroups));
+    first_open = std::max(first_open, groups.size() - std::min(groups.size(), kMaxOpenConditionals));
     for (size_t g = first_open; g < groups.size(); ++g) {
       if (i - groups[g].last > kMaxDistance) continue;
       if (!is_taken && groups[g].group.MayTake(*order[i])) {
@@ -177,7 +177,7 @@ bool MergeIn(Computation* computation, absl::Span<Instruction* const> candidates
         groups[g].group.Note(*order[i]);
       }
     }
-    if (!is_taken) groups.push_back({Group(order[i]), i, i});
+    if (!is_taken) groups.push_back({ConditionalGroup(order[i]), i, i});
   }
   bool changed = false;
   size_t end = 0;

@@ -73,7 +73,7 @@ Instruction* FirstOfSorted(Builder* builder, Instruction* call, int64_t k) {
   return builder->Tuple({first(0), first(1)});
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandCustomCall(Instruction* instruction) {
   const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr) return nullptr;
   const std::optional<Opcode> function = FunctionOf(*instruction);
@@ -118,6 +118,8 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandCustomCalls(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
+absl::StatusOr<bool> ExpandCustomCalls(Module* module) {
+  return ReplaceOps(module, {Opcode::kCustomCall}, ExpandCustomCall);
+}
 
 }  // namespace kiln::passes

@@ -11,7 +11,7 @@ namespace {
 using hlo::DotAttributes;
 
 // One operand with its dimensions by role.
-struct Side {
+struct DotSide {
   Instruction* operand;
   DimensionVector batch, contracting, free;
   bool batch_apart = false;  // batch dimensions stay as many as they are
@@ -29,13 +29,13 @@ DimensionVector FreeDimensions(const Instruction& operand, const DimensionVector
 }
 
 // Apart from batch dimensions.
-bool IsCanonical(const Side& side) {
+bool IsCanonical(const DotSide& side) {
   const auto& dimensions = side.operand->shape().dimensions();
   return side.contracting.size() <= 1 && side.free.size() <= 1 && !Contains(dimensions, 1);
 }
 
 // Drops dimensions of size 1, which are so on both sides for batch and contracting ones.
-void DropUnitDimensions(Side* side, Builder& builder) {
+void DropUnitDimensions(DotSide* side, Builder& builder) {
   const auto& sizes = side->operand->shape().dimensions();
   DimensionVector kept, position(sizes.size(), -1);
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -61,15 +61,15 @@ bool AreAdjacent(const DimensionVector& dimensions) {
   return true;
 }
 
-bool NeedsTranspose(const Side& side) {
+bool NeedsTranspose(const DotSide& side) {
   return (!side.batch_apart && !AreAdjacent(side.batch)) || !AreAdjacent(side.contracting) || !AreAdjacent(side.free);
 }
 
 // Whether making one of the batch dimensions would take a copy. Products read operands through any strides, but
 // something has to be contiguous.
-bool KeepsBatchApart(const Side& lhs, const Side& rhs) {
+bool KeepsBatchApart(const DotSide& lhs, const DotSide& rhs) {
   if (AreAdjacent(lhs.batch) && AreAdjacent(rhs.batch)) return false;
-  for (const Side* side : {&lhs, &rhs}) {
+  for (const DotSide* side : {&lhs, &rhs}) {
     const int64_t innermost = side->operand->shape().rank() - 1;
     if (Contains(side->batch, innermost)) return false;
   }
@@ -78,7 +78,7 @@ bool KeepsBatchApart(const Side& lhs, const Side& rhs) {
 
 // Contracting pairs may stand in any order. Takes the one that spares most transposes: as given, or ascending on one
 // side.
-void OrderContracting(Side* lhs, Side* rhs) {
+void OrderContracting(DotSide* lhs, DotSide* rhs) {
   auto sorted_by = [&](const DimensionVector& key) {
     std::vector<size_t> order(key.size());
     absl::c_iota(order, 0);
@@ -105,7 +105,7 @@ void OrderContracting(Side* lhs, Side* rhs) {
 }
 
 // Makes the dimensions of each role one. `contracting_last` says where a transpose puts them, when one is needed.
-void MergeDimensions(Side* side, bool contracting_last, Builder& builder) {
+void MergeDimensions(DotSide* side, bool contracting_last, Builder& builder) {
   if (NeedsTranspose(*side)) {
     DimensionVector permutation(side->batch);
     const DimensionVector& second = contracting_last ? side->free : side->contracting;
@@ -145,7 +145,7 @@ void MergeDimensions(Side* side, bool contracting_last, Builder& builder) {
 }
 
 // Sizes of batch, lhs free and rhs free dimensions, in the order of a dot's result.
-DimensionVector ResultDimensions(const Side& lhs, const Side& rhs) {
+DimensionVector ResultDimensions(const DotSide& lhs, const DotSide& rhs) {
   DimensionVector dimensions;
   for (int64_t d : lhs.batch) dimensions.push_back(lhs.operand->shape().dimensions(d));
   for (int64_t d : lhs.free) dimensions.push_back(lhs.operand->shape().dimensions(d));
@@ -154,9 +154,9 @@ DimensionVector ResultDimensions(const Side& lhs, const Side& rhs) {
 }
 
 // Nothing is contracted: each result element is one product.
-Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, PrimitiveType type, Builder& builder) {
+Instruction* MultiplyBroadcasts(const DotSide& lhs, const DotSide& rhs, PrimitiveType type, Builder& builder) {
   const DimensionVector dimensions = ResultDimensions(lhs, rhs);
-  auto spread = [&](const Side& side, size_t free_offset) {
+  auto spread = [&](const DotSide& side, size_t free_offset) {
     // Where each operand dimension goes in the result.
     DimensionVector map(side.operand->shape().rank());
     for (size_t i = 0; i < side.batch.size(); ++i) map[side.batch[i]] = static_cast<int64_t>(i);
@@ -187,13 +187,13 @@ bool IsSumOfVectors(const Instruction& dot) {
   return count >= Tuning().threads.dot_elements || (count >= kFewest && count <= kShort);
 }
 
-bool HasFreeDimensions(const Side& side) {
+bool HasFreeDimensions(const DotSide& side) {
   return absl::c_any_of(side.free, [&](int64_t d) { return side.operand->shape().dimensions(d) != 1; });
 }
 
 // Whether each element of the result is the sum over two rows of their own: as a reduction it becomes one kernel with
 // what makes the rows, which then need no memory.
-bool IsSumOfRows(const Instruction& dot, const Side& lhs, const Side& rhs) {
+bool IsSumOfRows(const Instruction& dot, const DotSide& lhs, const DotSide& rhs) {
   const hlo::PrimitiveType type = dot.shape().element_type();
   return (type == hlo::PrimitiveType::kF32 || type == hlo::PrimitiveType::kF64) &&
          lhs.operand->shape().element_type() == type && rhs.operand->shape().element_type() == type &&
@@ -202,7 +202,7 @@ bool IsSumOfRows(const Instruction& dot, const Side& lhs, const Side& rhs) {
 }
 
 // Null where the dimensions of the two do not stand in one order.
-Instruction* SumOfRows(Side lhs, Side rhs, PrimitiveType type, Builder& builder) {
+Instruction* SumOfRows(DotSide lhs, DotSide rhs, PrimitiveType type, Builder& builder) {
   DropUnitDimensions(&lhs, builder);
   DropUnitDimensions(&rhs, builder);
   if (lhs.batch != rhs.batch || lhs.contracting != rhs.contracting || lhs.contracting.empty() ||
@@ -217,10 +217,10 @@ Instruction* SumOfRows(Side lhs, Side rhs, PrimitiveType type, Builder& builder)
 // The canonical form of `dot`, or null when it has it.
 Instruction* Canonicalize(Instruction* dot) {
   const DotAttributes& attributes = dot->Get<DotAttributes>();
-  Side lhs{dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting,
-           FreeDimensions(*dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting)};
-  Side rhs{dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting,
-           FreeDimensions(*dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting)};
+  DotSide lhs{dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting,
+              FreeDimensions(*dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting)};
+  DotSide rhs{dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting,
+              FreeDimensions(*dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting)};
   if (IsSumOfVectors(*dot)) {
     hlo::Builder builder(dot->parent(), dot);
     Instruction* products = builder.Binary(Opcode::kMultiply, lhs.operand, rhs.operand);

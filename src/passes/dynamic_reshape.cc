@@ -10,17 +10,17 @@ namespace kiln::passes {
 namespace {
 
 // Adjacent dimensions of the operand that become adjacent dimensions of the result: ranges [begin, end).
-struct Group {
+struct DimensionGroup {
   int64_t in_begin = 0, in_end = 0, out_begin = 0, out_end = 0;
   int64_t size = 1;
 };
 
 // The smallest such groups, which together are all dimensions. No dimension is empty.
-std::vector<Group> FindGroups(const Shape& in, const Shape& out) {
-  std::vector<Group> groups;
+std::vector<DimensionGroup> FindGroups(const Shape& in, const Shape& out) {
+  std::vector<DimensionGroup> groups;
   int64_t i = 0, o = 0;
   while (i < in.rank() || o < out.rank()) {
-    Group group{i, i, o, o};
+    DimensionGroup group{i, i, o, o};
     int64_t in_size = 1, out_size = 1;
     do {
       if (i < in.rank() && (in_size <= out_size || o >= out.rank())) {
@@ -38,7 +38,7 @@ std::vector<Group> FindGroups(const Shape& in, const Shape& out) {
 }
 
 // Sizes that a program gives may move elements between groups: all from the first to the last dynamic one are joined.
-void JoinDynamic(std::vector<Group>& groups, const std::function<bool(const Group&)>& is_dynamic) {
+void JoinDynamic(std::vector<DimensionGroup>& groups, const std::function<bool(const DimensionGroup&)>& is_dynamic) {
   const auto first = absl::c_find_if(groups, is_dynamic);
   if (first == groups.end()) return;
   const auto last = std::find_if(groups.rbegin(), groups.rend(), is_dynamic).base();
@@ -51,7 +51,7 @@ void JoinDynamic(std::vector<Group>& groups, const std::function<bool(const Grou
 }
 
 // One side of a group: bounds of its dimensions and their sizes.
-struct Side {
+struct ReshapeSide {
   DimensionVector bounds;
   DynamicSizes sizes;  // Null: the bound.
 
@@ -77,7 +77,7 @@ struct Side {
 };
 
 // For each place of a group in the padded result, the place in the padded operand that its element comes from.
-ArrayValue SourcePlaces(Builder& builder, const Side& in, const Side& out, int64_t size) {
+ArrayValue SourcePlaces(Builder& builder, const ReshapeSide& in, const ReshapeSide& out, int64_t size) {
   const auto at_least_one = [&](const ArrayValue& value) { return Max(value, SizeConstant(builder, 1)); };
   const ArrayValue place = Iota(&builder, PrimitiveType::kS32, {size}, 0);
   // The element's number among those that are there.
@@ -130,9 +130,9 @@ absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const S
     sizes[i] = Min(Max(size, SizeConstant(builder, 0)), SizeConstant(builder, out.dimensions(i))).instruction();
   }
   Instruction* result = operand;
-  std::vector<Group> groups = in.element_count() == 0 ? std::vector<Group>() : FindGroups(in, out);
+  std::vector<DimensionGroup> groups = in.element_count() == 0 ? std::vector<DimensionGroup>() : FindGroups(in, out);
   if (given) {
-    JoinDynamic(groups, [&](const Group& group) {
+    JoinDynamic(groups, [&](const DimensionGroup& group) {
       for (int64_t i = group.in_begin; i < group.in_end; ++i) {
         if (values.Of(operand, i) != nullptr) return true;
       }
@@ -143,8 +143,8 @@ absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const S
     });
   }
   int64_t before = 1;
-  for (const Group& group : groups) {
-    Side from, to;
+  for (const DimensionGroup& group : groups) {
+    ReshapeSide from, to;
     DimensionVector open;  // Result dimensions whose size follows from the count.
     for (int64_t i = group.in_begin; i < group.in_end; ++i) {
       from.bounds.push_back(in.dimensions(i));

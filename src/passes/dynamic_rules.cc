@@ -132,7 +132,7 @@ Result Pad(Rule& rule) {
 }
 
 // Each operand is written where the last one ended, over that one's padding.
-Result Concatenate(Rule& rule) {
+Result ConcatenateRule(Rule& rule) {
   const int64_t dimension = rule.instruction->dimensions()[0];
   DynamicSizes sizes = NoSizes(rule.instruction);
   bool shifts = false;
@@ -566,7 +566,7 @@ constexpr RuleOfOp kRules[] = {
     {Opcode::kAllReduce, SameShape},
     {Opcode::kBitcastConvert, BitcastConvert},
     {Opcode::kBroadcast, Broadcast},
-    {Opcode::kConcatenate, Concatenate},
+    {Opcode::kConcatenate, ConcatenateRule},
     {Opcode::kConvolution, Convolution},
     {Opcode::kCopy, SameShape},
     {Opcode::kCustomCall, CustomCall, /*asks_for_sizes=*/true},

@@ -204,7 +204,7 @@ Eigen Solve(const ArrayValue& matrices, const Config& config) {
   return {Transposed(rows), values};
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandEighCall(Instruction* instruction) {
   const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr || call->target != "Eigh") return nullptr;
   KILN_ASSIGN_OR_RETURN(const Config config, ParseConfig(*instruction));
@@ -229,6 +229,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandEigh(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
+absl::StatusOr<bool> ExpandEigh(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, ExpandEighCall); }
 
 }  // namespace kiln::passes

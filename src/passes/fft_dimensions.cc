@@ -12,7 +12,7 @@ using hlo::FftType;
 
 namespace {
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandDimensions(Instruction* instruction) {
   const auto* fft = instruction->GetIf<hlo::FftAttributes>();
   if (fft == nullptr) return nullptr;
   const bool is_complex = fft->type == FftType::kFft || fft->type == FftType::kIfft;
@@ -46,6 +46,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> DropFftDimensions(Module* module) { return ReplaceOps(module, {Opcode::kFft}, Expand); }
+absl::StatusOr<bool> DropFftDimensions(Module* module) { return ReplaceOps(module, {Opcode::kFft}, ExpandDimensions); }
 
 }  // namespace kiln::passes

@@ -135,7 +135,7 @@ ArrayValue WholeSpectrum(const ArrayValue& half, int64_t length) {
   return Concatenate({given, mirrored}, last);
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandFft(Instruction* instruction) {
   const auto& attributes = instruction->Get<hlo::FftAttributes>();
   const Shape& shape = instruction->shape();
   Builder builder(instruction->parent(), instruction);
@@ -166,6 +166,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandFfts(Module* module) { return ReplaceOps(module, {Opcode::kFft}, Expand); }
+absl::StatusOr<bool> ExpandFfts(Module* module) { return ReplaceOps(module, {Opcode::kFft}, ExpandFft); }
 
 }  // namespace kiln::passes

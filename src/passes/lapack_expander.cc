@@ -83,7 +83,7 @@ ArrayValue FirstOnDiagonal(const LapackCall& call, const ArrayValue& bad) {
 }
 
 // (factor, info); the other triangle is the operand's.
-Instruction* ExpandCholesky(Builder* builder, const LapackCall& call) {
+Instruction* ExpandPotrf(Builder* builder, const LapackCall& call) {
   const char uplo = LetterOf(call, "uplo");
   const Shape info = call.IntegersPerMatrix(-1);
   if ((uplo != 'L' && uplo != 'U') || call.m != call.n || !call.Gives(Shape::Tuple({call.shape(), info})))
@@ -142,13 +142,13 @@ Instruction* ExpandReflectors(Builder* builder, const LapackCall& call, absl::st
                       hlo::CustomCallAttributes{.target = std::string(own)});
 }
 
-Instruction* Expand(Instruction* instruction) {
+Instruction* ExpandLapackCall(Instruction* instruction) {
   const std::optional<LapackCall> call = LapackCallOf(instruction);
   if (!call) return nullptr;
   Builder builder(instruction->parent(), instruction);
   if (call->routine == "trsm") return ExpandSolve(&builder, *call);
   if (!hlo::IsFloating(call->shape().element_type())) return nullptr;
-  if (call->routine == "potrf") return ExpandCholesky(&builder, *call);
+  if (call->routine == "potrf") return ExpandPotrf(&builder, *call);
   if (call->routine == "getrf") return ExpandLu(&builder, *call);
   if (call->routine == "geqrf") return ExpandReflectors(&builder, *call, "Qr");
   if (call->routine == "orgqr") return ExpandReflectors(&builder, *call, "ProductOfElementaryHouseholderReflectors");
@@ -157,6 +157,8 @@ Instruction* Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandLapack(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
+absl::StatusOr<bool> ExpandLapack(Module* module) {
+  return ReplaceOps(module, {Opcode::kCustomCall}, ExpandLapackCall);
+}
 
 }  // namespace kiln::passes

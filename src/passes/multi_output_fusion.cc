@@ -36,7 +36,7 @@ constexpr size_t kMaxOpenGroups = 4;
 constexpr int kMaxSweeps = 3;
 
 // A kernel or several that will be one.
-struct Group {
+struct KernelGroup {
   std::vector<Instruction*> members;
   absl::flat_hash_set<const Instruction*> operands;  // as their sources
   int64_t ops = 0;
@@ -164,7 +164,7 @@ class Merger {
       if (!space.has_value() || instruction->users().size() > kMaxUsers) continue;
       spaces_[instruction] = *std::move(space);
       group_of_[instruction] = groups_.size();
-      Group group{{instruction}, {}, 1, position_[instruction]};
+      KernelGroup group{{instruction}, {}, 1, position_[instruction]};
       if (instruction->opcode() == Opcode::kFusion) group.ops = instruction->called_computation()->instruction_count();
       for (const Instruction* operand : instruction->operands()) group.operands.insert(SourceOf(operand));
       groups_.push_back(std::move(group));
@@ -236,8 +236,8 @@ class Merger {
   }
 
   bool TryMerge(size_t into, size_t from) {
-    Group& a = groups_[into];
-    Group& b = groups_[from];
+    KernelGroup& a = groups_[into];
+    KernelGroup& b = groups_[from];
     if (a.members.size() + b.members.size() > kMaxMembers || a.ops + b.ops > kMaxOps) return false;
     double saved_bytes = 0;
     size_t operands = a.operands.size();
@@ -276,7 +276,7 @@ class Merger {
     a.operands.insert(b.operands.begin(), b.operands.end());
     a.ops += b.ops;
     a.position = position;
-    b = Group();
+    b = KernelGroup();
     return true;
   }
 
@@ -291,12 +291,12 @@ class Merger {
   }
 
   bool Emit() {
-    std::vector<Group*> merged;
-    for (Group& group : groups_) {
+    std::vector<KernelGroup*> merged;
+    for (KernelGroup& group : groups_) {
       if (group.members.size() > 1) merged.push_back(&group);
     }
     std::vector<Instruction*> reducing;
-    for (Group* group : merged) {
+    for (KernelGroup* group : merged) {
       std::sort(group->members.begin(), group->members.end(),
                 [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
       const absl::flat_hash_set<const Instruction*> inside(group->members.begin(), group->members.end());
@@ -335,7 +335,7 @@ class Merger {
   absl::flat_hash_map<const Instruction*, std::string> spaces_;
   absl::flat_hash_map<const Instruction*, size_t> group_of_;
   absl::flat_hash_map<const Instruction*, std::vector<bool>> at_identity_;  // by operand
-  std::vector<Group> groups_;
+  std::vector<KernelGroup> groups_;
 };
 
 }  // namespace

@@ -53,7 +53,7 @@ std::optional<Cut> CutOf(const Instruction& concatenation) {
 }
 
 // Concatenations that are cut alike and elementwise ops over them, each after its operands.
-struct Group {
+struct PartGroup {
   Cut cut;
   std::vector<Instruction*> ops;
 };
@@ -82,7 +82,7 @@ class Groups {
     }
   }
 
-  const std::vector<Group>& groups() const { return groups_; }
+  const std::vector<PartGroup>& groups() const { return groups_; }
 
  private:
   void AddElementwise(const Instruction& op) {
@@ -104,14 +104,14 @@ class Groups {
     return group;
   }
 
-  std::vector<Group> groups_;
+  std::vector<PartGroup> groups_;
   std::vector<size_t> joined_with_;  // a group that it is part of, in the end itself
   absl::flat_hash_map<const Instruction*, size_t> group_of_;
 };
 
 class Flattening {
  public:
-  explicit Flattening(const Group& group)
+  explicit Flattening(const PartGroup& group)
       : cut_(group.cut), ops_(group.ops), members_(group.ops.begin(), group.ops.end()) {}
 
   // Whether arrays go away whose parts alone are read, and no more are joined than before.
@@ -225,7 +225,7 @@ absl::StatusOr<bool> FlattenParts(Module* module) {
     if (!computation->MayContain(Opcode::kConcatenate) || !computation->MayContain(Opcode::kSlice)) continue;
     const Groups found(*computation);
     std::vector<Flattening> flattened;
-    for (const Group& group : found.groups()) {
+    for (const PartGroup& group : found.groups()) {
       if (group.ops.size() < 2) continue;
       if (Flattening flattening(group); flattening.Pays()) flattened.push_back(std::move(flattening));
     }

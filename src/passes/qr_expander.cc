@@ -22,7 +22,7 @@ ArrayValue Number(Builder* builder, int64_t value) {
   return {builder, builder->Scalar(PrimitiveType::kS32, static_cast<double>(value))};
 }
 
-Reflectors Factorize(const ArrayValue& matrices) {
+Reflectors FactorizeQr(const ArrayValue& matrices) {
   const int64_t count = matrices.shape().dimensions(0), m = matrices.shape().dimensions(1),
                 n = matrices.shape().dimensions(2), steps = std::min(m, n);
   if (n <= kReflectorBlock) {
@@ -87,7 +87,7 @@ DimensionVector TausOf(const Shape& shape, int64_t last) {
   return dimensions;
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction, bool keeps_real) {
+absl::StatusOr<Instruction*> ExpandQrCall(Instruction* instruction, bool keeps_real) {
   const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr || (call->target != kQr && call->target != kProduct)) return nullptr;
   Builder builder(instruction->parent(), instruction);
@@ -107,7 +107,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction, bool keeps_real) {
     }
     if (keeps_real && IsReal(shape) && shape.element_count() > 0) return nullptr;
     if (shape.element_count() == 0) return builder.Tuple({operand.instruction(), builder.Splat(taus, 0.0)});
-    const Reflectors result = Factorize(AsStack(operand));
+    const Reflectors result = FactorizeQr(AsStack(operand));
     return builder.Tuple({FromStack(result.packed, shape).instruction(), FromStack(result.taus, taus).instruction()});
   }
   const ArrayValue taus(&builder, instruction->operand(1));
@@ -130,7 +130,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction, bool keeps_real) {
 
 absl::StatusOr<bool> ExpandQr(Module* module, bool keeps_real) {
   return ReplaceOps(module, {Opcode::kCustomCall},
-                    [keeps_real](Instruction* instruction) { return Expand(instruction, keeps_real); });
+                    [keeps_real](Instruction* instruction) { return ExpandQrCall(instruction, keeps_real); });
 }
 
 }  // namespace kiln::passes

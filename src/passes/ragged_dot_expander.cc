@@ -222,7 +222,7 @@ absl::StatusOr<Instruction*> Scaled(Builder* builder, const Instruction& dot, in
   return (operand.Convert(type) * factors).instruction();
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandRaggedDot(Instruction* instruction) {
   if (instruction->opcode() == Opcode::kRaggedDot) return RaggedProduct(instruction).Run();
   // In f32 the products of narrow numbers and their scales are exact.
   const PrimitiveType type = instruction->operand(0)->shape().element_type() == PrimitiveType::kF64
@@ -239,7 +239,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 }  // namespace
 
 absl::StatusOr<bool> ExpandRaggedDots(Module* module) {
-  return ReplaceOps(module, {Opcode::kRaggedDot, Opcode::kScaledDot}, Expand);
+  return ReplaceOps(module, {Opcode::kRaggedDot, Opcode::kScaledDot}, ExpandRaggedDot);
 }
 
 }  // namespace kiln::passes

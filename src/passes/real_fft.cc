@@ -40,7 +40,7 @@ ArrayValue Negated(const ArrayValue& x, int64_t dimension) {
   return Concatenate({x.Slice(dimension, 0, 1), Reversed(x.Slice(dimension, 1, size), dimension)}, dimension);
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandRealFft(Instruction* instruction) {
   const auto* fft = instruction->GetIf<hlo::FftAttributes>();
   if (fft == nullptr || fft->type != FftType::kFft || instruction->shape().element_count() == 0 ||
       !IsWorthHalving(fft->length.back())) {
@@ -69,6 +69,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> HalveRealFfts(Module* module) { return ReplaceOps(module, {Opcode::kFft}, Expand); }
+absl::StatusOr<bool> HalveRealFfts(Module* module) { return ReplaceOps(module, {Opcode::kFft}, ExpandRealFft); }
 
 }  // namespace kiln::passes

@@ -16,13 +16,13 @@ namespace {
 
 // Columns of 4 to 12 numbers take 0.3 to 0.9 of the time. Windows along rows that combine by one operation are written
 // out (kernel/body_reduction.cc): rows of 4 to 7 numbers would take 1.1 to 4 times as long, those of 8 half (Zen 3).
-constexpr int64_t kMinSize = 4;
+constexpr int64_t kMinScanSize = 4;
 constexpr int64_t kMinRow = 8;
 
 int64_t LeastSize(const Instruction& reduce, int64_t dimension) {
   const bool along_rows = dimension + 1 == reduce.operand(0)->shape().rank();
   const bool is_written_out = reduce.operand_count() == 2 && analysis::CombinerOpcode(*reduce.called_computation());
-  return along_rows && is_written_out ? kMinRow : kMinSize;
+  return along_rows && is_written_out ? kMinRow : kMinScanSize;
 }
 
 // A dimension whose windows grow from nothing, or little, to all of it.
@@ -77,7 +77,7 @@ bool IsNeutralToItself(const Instruction& reduce) {
   return true;
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandToScan(Instruction* instruction) {
   const Computation& combiner = *instruction->called_computation();
   const std::optional<Scanned> scanned = FindScanned(*instruction);
   if (!scanned || !IsFormula(combiner) || !IsNeutralToItself(*instruction)) return nullptr;
@@ -134,6 +134,8 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> MakeWindowsScans(Module* module) { return ReplaceOps(module, {Opcode::kReduceWindow}, Expand); }
+absl::StatusOr<bool> MakeWindowsScans(Module* module) {
+  return ReplaceOps(module, {Opcode::kReduceWindow}, ExpandToScan);
+}
 
 }  // namespace kiln::passes

@@ -27,9 +27,9 @@ int64_t PairedDimension(absl::Span<const int64_t> dimensions) {
   return paired;
 }
 
-class Expansion {
+class BitGeneratorExpansion {
  public:
-  explicit Expansion(Instruction* root)
+  explicit BitGeneratorExpansion(Instruction* root)
       : builder_(root->parent(), root),
         state_(&builder_, root->operand(0)),
         shape_(root->shape().tuple_shapes(1)),
@@ -120,7 +120,7 @@ class Expansion {
   std::vector<ArrayValue> words_;  // u64 scalars: key, counter, maybe the counter's upper half
 };
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandRngBitGenerator(Instruction* instruction) {
   if (!instruction->shape().IsTuple()) {
     return InvalidArgument(instruction->Describe(), ": the result has shape ", instruction->shape().ToString(),
                            ", expected a tuple of the new state and the values");
@@ -138,14 +138,14 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
     return InvalidArgument(instruction->Describe(), ": the state has shape ", state.ToString(), ", expected u64[2]",
                            three_fry ? "" : " or u64[3]");
   }
-  Expansion expansion(instruction);
+  BitGeneratorExpansion expansion(instruction);
   return three_fry ? expansion.ThreeFry() : expansion.Philox();
 }
 
 }  // namespace
 
 absl::StatusOr<bool> ExpandRngBitGenerators(Module* module) {
-  return ReplaceOps(module, {Opcode::kRngBitGenerator}, Expand);
+  return ReplaceOps(module, {Opcode::kRngBitGenerator}, ExpandRngBitGenerator);
 }
 
 }  // namespace kiln::passes

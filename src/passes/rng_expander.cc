@@ -16,9 +16,9 @@ ArrayValue UnitInterval(const ArrayValue& bits) {
   return real * real.Number(std::ldexp(1.0, -53));
 }
 
-class Expansion {
+class RngExpansion {
  public:
-  explicit Expansion(Instruction* root)
+  explicit RngExpansion(Instruction* root)
       : builder_(root->parent(), root),
         shape_(root->shape().element_type(), root->shape().dimensions()),
         a_(&builder_, root->operand(0)),
@@ -79,7 +79,7 @@ bool IsSpreadAlike(const Instruction& rng, bool normal) {
   return &a == &b || (a.IsConstant() && b.IsConstant() && a.literal() == b.literal());
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandRngOp(Instruction* instruction) {
   const PrimitiveType type = instruction->shape().element_type();
   const bool normal = instruction->Get<hlo::RngAttributes>().distribution == hlo::RngDistribution::kNormal;
   if (hlo::IsComplex(type) || type == PrimitiveType::kPred || (normal && !hlo::IsFloating(type))) {
@@ -89,12 +89,12 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
     Builder builder(instruction->parent(), instruction);
     return builder.BroadcastScalar(instruction->operand(0), instruction->shape().dimensions());
   }
-  Expansion expansion(instruction);
+  RngExpansion expansion(instruction);
   return normal ? expansion.Normal() : expansion.Uniform();
 }
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandRng(Module* module) { return ReplaceOps(module, {Opcode::kRng}, Expand); }
+absl::StatusOr<bool> ExpandRng(Module* module) { return ReplaceOps(module, {Opcode::kRng}, ExpandRngOp); }
 
 }  // namespace kiln::passes

@@ -16,16 +16,16 @@
 namespace kiln::passes {
 namespace {
 
-constexpr size_t kMaxSteps = 12;
+constexpr size_t kMaxChainSteps = 12;
 // Enough groups for threads, and so little of each that several stay in the cache.
 constexpr int64_t kMinGroups = 16;
 constexpr int64_t kMaxGroupBytes = int64_t{512} << 10;
 // What is kept out of memory: at least so much, and so many times what each thread packs. With twice as much, a decoder
 // of 1024 by 512 by 784 took 1.2 times as long; what stays in a second-level cache costs less.
-constexpr int64_t kMinBytes = int64_t{256} << 10;
+constexpr int64_t kMinChainBytes = int64_t{256} << 10;
 constexpr int64_t kMinGain = 4, kMinCachedGain = 2, kCachedBytes = int64_t{512} << 10;
 // Columns of a product at least: fewer leave vectors empty.
-constexpr int64_t kMinColumns = 8;
+constexpr int64_t kMinChainColumns = 8;
 
 // The dot of a step; null: a kernel.
 const Instruction* DotOf(const Instruction& step) {
@@ -48,7 +48,7 @@ bool HasKernels(const Instruction& dot) {
   };
   return analysis::IsContraction(dot) && has_type(lhs) && has_type(rhs) && lhs.rank() == batches + 2 &&
          rhs.rank() == batches + 2 && attributes.lhs_contracting.size() == 1 &&
-         attributes.lhs_contracting[0] == batches + 1 && dot.shape().dimensions().back() >= kMinColumns &&
+         attributes.lhs_contracting[0] == batches + 1 && dot.shape().dimensions().back() >= kMinChainColumns &&
          dot.shape().dimensions(batches) >= Tuning().attention.rows;
 }
 
@@ -89,7 +89,7 @@ bool IsStep(const Instruction& instruction) {
   return true;
 }
 
-int64_t BytesOf(const Instruction& value) {
+int64_t LinkBytes(const Instruction& value) {
   int64_t bytes = 0;
   for (const Shape* leaf : value.shape().Leaves()) bytes += leaf->byte_count();
   return bytes;
@@ -119,11 +119,11 @@ class Chain {
 
   // Takes in what the members alone read, as far as groups of rows allow it.
   void Grow(const absl::flat_hash_set<const Instruction*>& taken) {
-    for (size_t i = 0; i < members_.size() && members_.size() < kMaxSteps; ++i) {
+    for (size_t i = 0; i < members_.size() && members_.size() < kMaxChainSteps; ++i) {
       for (Instruction* operand : members_[i]->operands()) {
         auto* value = const_cast<Instruction*>(analysis::BehindViews(operand));
         if (!IsStep(*value) || taken.contains(value) || absl::c_linear_search(members_, value) ||
-            !IsReadByMembers(*value) || members_.size() == kMaxSteps) {
+            !IsReadByMembers(*value) || members_.size() == kMaxChainSteps) {
           continue;
         }
         members_.push_back(value);
@@ -141,7 +141,7 @@ class Chain {
     const auto is_made_of_as_much = [&](const Instruction& step) {
       return absl::c_any_of(step.operands(), [&](const Instruction* operand) {
         const Instruction* value = analysis::BehindViews(operand);
-        return left_out.contains(value) && BytesOf(*value) >= BytesOf(step);
+        return left_out.contains(value) && LinkBytes(*value) >= LinkBytes(step);
       });
     };
     while (members_.size() > 1 && (!IsWorthIt() || is_made_of_as_much(*members_.back()))) {
@@ -173,15 +173,16 @@ class Chain {
     int64_t packed = 0, products = 0;
     for (const Instruction* member : members_) {
       if (const Instruction* dot = DotOf(*member)) packed += PackedBytes(*member, *dot), ++products;
-      if (member != members_[0]) bytes.push_back(BytesOf(*member));
+      if (member != members_[0]) bytes.push_back(LinkBytes(*member));
     }
     if (bytes.empty()) return false;
     // A value and the one made of it are there at once. A kernel would have written over what it read.
     absl::c_sort(bytes, std::greater<>());
     const int64_t kept = bytes[0] + (bytes.size() > 1 ? bytes[1] : 0);
     const bool may_write_over = DotOf(*members_[0]) == nullptr && members_[0]->opcode() != Opcode::kReduceWindow;
-    const int64_t written_over = may_write_over ? BytesOf(*members_[0]) : 0;
-    return kept - written_over >= kMinBytes && kept >= (packed > kCachedBytes ? kMinGain : kMinCachedGain) * packed;
+    const int64_t written_over = may_write_over ? LinkBytes(*members_[0]) : 0;
+    return kept - written_over >= kMinChainBytes &&
+           kept >= (packed > kCachedBytes ? kMinGain : kMinCachedGain) * packed;
   }
 
   bool IsReadByMembers(const Instruction& value) const {
@@ -206,7 +207,7 @@ class Chain {
   bool HasGroups() const {
     const int64_t groups = analysis::GroupsBetween(InOrder());
     int64_t bytes = 0;
-    for (const Instruction* member : members_) bytes += member == members_[0] ? 0 : BytesOf(*member);
+    for (const Instruction* member : members_) bytes += member == members_[0] ? 0 : LinkBytes(*member);
     return groups >= kMinGroups && bytes / groups <= kMaxGroupBytes;
   }
 
@@ -215,7 +216,7 @@ class Chain {
   size_t seen_ = 0;
 };
 
-bool FuseComputation(Computation* computation) {
+bool FuseRowChainsIn(Computation* computation) {
   if (!computation->MayContain(Opcode::kDot) && !computation->MayContain(Opcode::kFusion)) return false;
   const std::vector<Instruction*> order = computation->PostOrder();
   absl::flat_hash_map<const Instruction*, size_t> position;
@@ -239,7 +240,7 @@ bool FuseComputation(Computation* computation) {
 
 absl::StatusOr<bool> FuseRowChains(Module* module) {
   bool changed = false;
-  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation);
+  for (Computation* computation : ControlComputations(*module)) changed |= FuseRowChainsIn(computation);
   return changed;
 }
 

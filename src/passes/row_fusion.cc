@@ -29,11 +29,11 @@ constexpr int64_t kMaxNearRowElements = 1 << 8, kMaxNearStride = 4 << 10, kMinNe
 constexpr int64_t kMinLaneRows = 16;
 constexpr int64_t kMinRowElements = 2;
 // Ops emitted in all stages together, and bounds on one kernel.
-constexpr int64_t kMaxEmittedOps = 400;
-constexpr size_t kMaxMembers = 128;
-constexpr size_t kMaxParameters = 48;
+constexpr int64_t kMaxRowOps = 400;
+constexpr size_t kMaxRowMembers = 128;
+constexpr size_t kMaxRowParameters = 48;
 // What is read more often is no part of a group: every group near it would look at all who read it.
-constexpr size_t kMaxUsers = 1 << 10;
+constexpr size_t kMaxRowUsers = 1 << 10;
 constexpr size_t kMaxOutputs = 8;
 constexpr int64_t kMaxFullOutputs = 3;
 constexpr int64_t kMinSharedElements = 1 << 12;
@@ -187,7 +187,7 @@ class GroupFinder {
   RowGroup Find(size_t root_position) {
     Instruction* root = order_[root_position];
     const Instruction* reduce = reduce_before_[root];
-    if (reduce == nullptr || steps_to_spread_[root_position] > static_cast<int64_t>(kMaxMembers) ||
+    if (reduce == nullptr || steps_to_spread_[root_position] > static_cast<int64_t>(kMaxRowMembers) ||
         (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || taken_.contains(root) || kept_.contains(root) ||
         !root->shape().IsArray() || root->users().empty() == !root->IsRoot()) {
       return {};
@@ -215,7 +215,7 @@ class GroupFinder {
     };
     add_operands(root);
     while (!candidates.empty()) {
-      if (members_.size() >= kMaxMembers) break;
+      if (members_.size() >= kMaxRowMembers) break;
       Instruction* candidate = order_[candidates.top()];
       candidates.pop();
       if (!IsStagePart(*candidate) || !TakesUsers(candidate)) continue;
@@ -420,7 +420,7 @@ class GroupFinder {
       if (absl::c_any_of(candidate->users(), is_elsewhere)) copied_.insert(candidate);
       return true;
     }
-    if (candidate->users().size() > kMaxUsers) return false;
+    if (candidate->users().size() > kMaxRowUsers) return false;
     bool outside = false, computes_again = analysis::CostOf(*candidate) != analysis::EvaluationCost::kExpensive;
     for (const Instruction* user : candidate->users()) {
       if (copied_.contains(user)) outside = true;
@@ -487,7 +487,7 @@ class GroupFinder {
       return IsFull(member->shape()) && analysis::IsTranscendental(member->opcode());
     };
     if (space_->NeedsFunctions() && absl::c_none_of(group, is_function)) return false;
-    return feeds && (reduces + 1) * full_ops + row_ops <= kMaxEmittedOps && parameters.size() <= kMaxParameters;
+    return feeds && (reduces + 1) * full_ops + row_ops <= kMaxRowOps && parameters.size() <= kMaxRowParameters;
   }
 
   const std::vector<Instruction*>& order_;
@@ -508,7 +508,7 @@ class GroupFinder {
   int64_t full_outputs_ = 0;
 };
 
-bool FuseComputation(Computation* computation) {
+bool FuseRowsIn(Computation* computation) {
   computation->RemoveDeadInstructions();
   if (!computation->MayContain(Opcode::kReduce)) return false;
   const std::vector<Instruction*> order = DeepestFirst(*computation);
@@ -531,7 +531,7 @@ bool FuseComputation(Computation* computation) {
 
 absl::StatusOr<bool> FuseRows(Module* module) {
   bool changed = false;
-  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation);
+  for (Computation* computation : ControlComputations(*module)) changed |= FuseRowsIn(computation);
   return changed;
 }
 

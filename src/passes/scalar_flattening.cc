@@ -14,8 +14,8 @@ namespace kiln::passes {
 namespace {
 
 // The elements of one value, and what one computation may become.
-constexpr int64_t kMaxElements = 4096;
-constexpr size_t kMaxInstructions = 1 << 15;
+constexpr int64_t kMaxFlattenedElements = 4096;
+constexpr size_t kMaxFlattenedInstructions = 1 << 15;
 // Instructions that may be walked over for it, those of callees each time.
 constexpr int64_t kMaxVisits = 1 << 18;
 
@@ -31,7 +31,7 @@ int64_t CountElements(const Shape& shape) {
   if (shape.IsArray()) return shape.element_count();
   int64_t count = 0;
   for (int64_t i = 0; shape.IsTuple() && i < static_cast<int64_t>(shape.tuple_shapes().size()); ++i) {
-    count = std::min(kMaxElements + 1, count + CountElements(shape.tuple_shapes(i)));
+    count = std::min(kMaxFlattenedElements + 1, count + CountElements(shape.tuple_shapes(i)));
   }
   return count;
 }
@@ -107,8 +107,8 @@ class Flattener {
       first.push_back(first.back() + CountElements(parameter->shape()));
     }
     for (const Instruction* instruction : computation.PostOrder()) {
-      const bool fits = CountElements(instruction->shape()) <= kMaxElements && ++visits_ <= kMaxVisits;
-      KILN_RETURN_IF_ERROR(RequireRoom(*instruction, fits ? 0 : kMaxInstructions));
+      const bool fits = CountElements(instruction->shape()) <= kMaxFlattenedElements && ++visits_ <= kMaxVisits;
+      KILN_RETURN_IF_ERROR(RequireRoom(*instruction, fits ? 0 : kMaxFlattenedInstructions));
       if (instruction->IsParameter()) {
         const int64_t number = instruction->parameter_number();
         values[instruction] = Elements(arguments.begin() + first[number], arguments.begin() + first[number + 1]);
@@ -124,10 +124,10 @@ class Flattener {
  private:
   // For so many scalar operations more.
   absl::Status RequireRoom(const Instruction& instruction, double operations) {
-    if (static_cast<double>(builder_.added().size()) + operations < kMaxInstructions) return absl::OkStatus();
+    if (static_cast<double>(builder_.added().size()) + operations < kMaxFlattenedInstructions) return absl::OkStatus();
     return Unimplemented(instruction.Describe(), ": the scalar computation ", instruction.parent()->name(),
-                         " is too large: it may hold arrays of ", kMaxElements, " elements and become ",
-                         kMaxInstructions, " scalar operations");
+                         " is too large: it may hold arrays of ", kMaxFlattenedElements, " elements and become ",
+                         kMaxFlattenedInstructions, " scalar operations");
   }
 
   absl::StatusOr<Elements> Flatten(const Instruction& instruction, const std::vector<Elements>& operands,

@@ -30,7 +30,7 @@ bool IsElementwiseScan(const Instruction& scan) {
   return (root.opcode() == Opcode::kTuple || root.shape().IsArray()) && IsFormula(body);
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandScan(Instruction* instruction) {
   if (IsElementwiseScan(*instruction)) return nullptr;
   const auto& scan = instruction->Get<hlo::ScanAttributes>();
   const int64_t input_count = instruction->operand_count() - scan.num_carries;
@@ -90,6 +90,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandScans(Module* module) { return ReplaceOps(module, {Opcode::kScan}, Expand); }
+absl::StatusOr<bool> ExpandScans(Module* module) { return ReplaceOps(module, {Opcode::kScan}, ExpandScan); }
 
 }  // namespace kiln::passes

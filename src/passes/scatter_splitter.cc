@@ -10,7 +10,7 @@
 namespace kiln::passes {
 namespace {
 
-constexpr int64_t kMaxParts = 4;             // each a load of the kernel that combines them
+constexpr int64_t kMaxScatterParts = 4;      // each a load of the kernel that combines them
 constexpr int64_t kMinUpdates = 4096;        // of a part, some microseconds,
 constexpr int64_t kUpdatesPerElement = 2;    // of its array, which is filled and read once more
 constexpr int64_t kMaxPartBytes = 64 << 10;  // of all parts
@@ -52,12 +52,12 @@ Instruction* Split(Instruction* scatter) {
   // Threads share elements of windows instead.
   int64_t outside = 1;
   for (int64_t d = analysis::WindowsOutside(attributes, to.rank()); d-- > 0;) outside *= updates.dimensions(d);
-  if (outside >= kMaxParts) return nullptr;
+  if (outside >= kMaxScatterParts) return nullptr;
   int64_t windows = 1;
   for (int64_t d = 0; d < updates.rank(); ++d) {
     if (!Contains(attributes.update_window_dims, d)) windows *= updates.dimensions(d);
   }
-  int64_t parts = kMaxParts;
+  int64_t parts = kMaxScatterParts;
   while (parts > 1 && (updates.dimensions(along) % parts != 0 || windows < parts * kMinUpdates ||
                        updates.element_count() < parts * to.element_count() * kUpdatesPerElement ||
                        parts * to.byte_count() > kMaxPartBytes)) {

@@ -43,7 +43,7 @@ using Peaks = absl::flat_hash_map<const Computation*, int64_t>;
 using Edges = absl::InlinedVector<int, 4>;
 
 // How much is spent on improving an order: lengths of orders that are tried, together.
-constexpr int64_t kMaxSteps = 1 << 16;
+constexpr int64_t kMaxScheduleSteps = 1 << 16;
 // Values made so far before the peak are looked at together with their readers.
 constexpr int64_t kMaxBeforePeak = 16;
 
@@ -202,7 +202,7 @@ class Graph {
   // readers to before it. Moves that only make a peak of another place lead on now and then, so that each instruction
   // makes one of these, lest two undo each other for ever.
   std::vector<int> Relieved(std::vector<int> order) const {
-    int64_t tries = kMaxSteps / std::max<int64_t>(static_cast<int64_t>(order.size()), 1);
+    int64_t tries = kMaxScheduleSteps / std::max<int64_t>(static_cast<int64_t>(order.size()), 1);
     std::vector<int64_t> live = LiveBytes(order);
     std::vector<bool> may_trade(order.size(), true);
     while (true) {

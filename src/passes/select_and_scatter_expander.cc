@@ -17,9 +17,9 @@ constexpr int64_t kMaxPlaces = 25;
 // So many elements beside each other, without a window over them, are worth transposes.
 constexpr int64_t kMinLanes = 16;
 
-class Expansion {
+class SelectAndScatterExpansion {
  public:
-  explicit Expansion(Instruction* root)
+  explicit SelectAndScatterExpansion(Instruction* root)
       : builder_(root->parent(), root),
         root_(*root),
         window_(root->Get<hlo::WindowAttributes>().window),
@@ -172,7 +172,7 @@ Instruction* ScatterOfOnes(Instruction* instruction) {
                      {combined, init}, std::move(pad));
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandSelectAndScatter(Instruction* instruction) {
   if (Instruction* scattered = ScatterOfOnes(instruction)) return scattered;
   // Dimensions without a window go last, where they become lanes: windows along lanes cost more than transposes.
   const hlo::Window window = instruction->Get<hlo::WindowAttributes>().window;
@@ -190,7 +190,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
     }
   }
   if (window.empty() || is_plain(static_cast<int64_t>(window.size()) - 1) || plain_elements < kMinLanes) {
-    return Expansion(instruction).Run();
+    return SelectAndScatterExpansion(instruction).Run();
   }
   Builder builder(instruction->parent(), instruction);
   hlo::WindowAttributes permuted;
@@ -205,7 +205,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   Instruction* moved =
       builder.Add(Opcode::kSelectAndScatter, Shape(instruction->shape().element_type(), permuted_sizes),
                   {operand, source, instruction->operand(2)}, std::move(permuted), instruction->called_computations());
-  Instruction* result = builder.Transpose(Expansion(moved).Run(), inverse);
+  Instruction* result = builder.Transpose(SelectAndScatterExpansion(moved).Run(), inverse);
   // In an order of their own, so that no fusion takes the transposes in and has the windows along lanes again.
   source->AddControlPredecessor(operand);
   result->AddControlPredecessor(source);
@@ -215,7 +215,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 }  // namespace
 
 absl::StatusOr<bool> ExpandSelectAndScatters(Module* module) {
-  return ReplaceOps(module, {Opcode::kSelectAndScatter}, Expand);
+  return ReplaceOps(module, {Opcode::kSelectAndScatter}, ExpandSelectAndScatter);
 }
 
 }  // namespace kiln::passes

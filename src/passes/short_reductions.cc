@@ -98,7 +98,7 @@ class Component {
   absl::flat_hash_map<const Instruction*, Instruction*> made_;
 };
 
-Instruction* Expand(Instruction* reduce) {
+Instruction* ExpandShortReduction(Instruction* reduce) {
   if (reduce->operand_count() != 2 || !analysis::IsReduction(*reduce) || !reduce->operand(1)->IsConstant())
     return nullptr;
   const Shape& from = reduce->operand(0)->shape();
@@ -134,6 +134,8 @@ Instruction* Expand(Instruction* reduce) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandShortReductions(Module* module) { return ReplaceOps(module, {Opcode::kReduce}, Expand); }
+absl::StatusOr<bool> ExpandShortReductions(Module* module) {
+  return ReplaceOps(module, {Opcode::kReduce}, ExpandShortReduction);
+}
 
 }  // namespace kiln::passes

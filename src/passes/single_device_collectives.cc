@@ -115,7 +115,7 @@ bool IsOfOneDevice(const Instruction& instruction) {
   }
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> ExpandCollective(Instruction* instruction) {
   Builder builder(instruction->parent(), instruction);
   const Shape& shape = instruction->shape();
   // A device that nobody sends to receives zeros.
@@ -169,7 +169,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 absl::StatusOr<bool> ExpandCollectives(Module* module) {
   return ReplaceOps(module, {}, [](Instruction* instruction) -> absl::StatusOr<Instruction*> {
     if (!IsOfOneDevice(*instruction)) return nullptr;
-    return Expand(instruction);
+    return ExpandCollective(instruction);
   });
 }
 

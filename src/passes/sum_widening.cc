@@ -8,7 +8,7 @@
 namespace kiln::passes {
 namespace {
 
-Instruction* Expand(Instruction* reduce) {
+Instruction* WidenSum(Instruction* reduce) {
   const Shape &operand = reduce->operand(0)->shape(), &result = reduce->shape();
   if (reduce->operand_count() != 2 || result.element_count() == 0) return nullptr;
   const std::optional<Opcode> opcode = analysis::CombinerOpcode(*reduce->called_computation());
@@ -26,6 +26,6 @@ Instruction* Expand(Instruction* reduce) {
 
 }  // namespace
 
-absl::StatusOr<bool> WidenSums(Module* module) { return ReplaceOps(module, {Opcode::kReduce}, Expand); }
+absl::StatusOr<bool> WidenSums(Module* module) { return ReplaceOps(module, {Opcode::kReduce}, WidenSum); }
 
 }  // namespace kiln::passes

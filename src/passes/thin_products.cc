@@ -10,8 +10,8 @@ namespace {
 // Of numbers that are packed before they are multiplied, and of others.
 constexpr int64_t kMostNarrowTerms = 6, kMostTerms = 4;
 // Smaller results, and rows of a few vectors, are made as soon by what small products have of their own.
-constexpr int64_t kMinElements = 1 << 15;
-constexpr int64_t kMinColumns = 64;
+constexpr int64_t kMinThinElements = 1 << 15;
+constexpr int64_t kMinThinColumns = 64;
 
 // Whether a product reads `value`, or what a few elementwise ops make of it.
 bool IsReadByProducts(const Instruction& value) {
@@ -39,7 +39,7 @@ Instruction* TakeFrom(Builder& b, Instruction* matrix, int64_t dimension, int64_
   return b.Reshape(b.Slice(matrix, slice), {matrix->shape().dimensions(1 - dimension)});
 }
 
-Instruction* Expand(Instruction* dot) {
+Instruction* ExpandThinProduct(Instruction* dot) {
   const auto& attributes = dot->Get<hlo::DotAttributes>();
   Instruction* lhs = dot->operands()[0];
   Instruction* rhs = dot->operands()[1];
@@ -52,7 +52,7 @@ Instruction* Expand(Instruction* dot) {
   }
   const int64_t terms = rhs->shape().dimensions(0);
   if (terms < 1 || terms > (hlo::BitWidth(type) < 32 ? kMostNarrowTerms : kMostTerms) ||
-      rhs->shape().dimensions(1) < kMinColumns || dot->shape().element_count() < kMinElements ||
+      rhs->shape().dimensions(1) < kMinThinColumns || dot->shape().element_count() < kMinThinElements ||
       IsReadByProducts(*dot)) {
     return nullptr;
   }
@@ -74,6 +74,8 @@ Instruction* Expand(Instruction* dot) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandThinProducts(Module* module) { return ReplaceOps(module, {Opcode::kDot}, Expand); }
+absl::StatusOr<bool> ExpandThinProducts(Module* module) {
+  return ReplaceOps(module, {Opcode::kDot}, ExpandThinProduct);
+}
 
 }  // namespace kiln::passes

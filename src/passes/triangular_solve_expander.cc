@@ -70,7 +70,7 @@ ArrayValue Solve(const Systems& systems, const ArrayValue& b) {
   return CountedLoop({strict, diagonal, right, zeros}, blocks, block_of)[3].Slice(1, 0, n);
 }
 
-Instruction* Expand(Instruction* instruction) {
+Instruction* ExpandTriangularSolve(Instruction* instruction) {
   const auto& attributes = instruction->Get<hlo::TriangularSolveAttributes>();
   Builder builder(instruction->parent(), instruction);
   const ArrayValue right(&builder, instruction->operand(1));
@@ -100,7 +100,7 @@ absl::StatusOr<bool> ExpandTriangularSolves(Module* module, bool keeps_real) {
     const int64_t n = matrix.dimensions(matrix.rank() - 1);
     const bool leaves =
         keeps_real && IsReal(matrix) && (n > kFewUnknowns || matrix.element_count() >= kManySystems * n * n);
-    return leaves ? nullptr : Expand(instruction);
+    return leaves ? nullptr : ExpandTriangularSolve(instruction);
   });
 }
 

@@ -11,11 +11,11 @@ namespace kiln::passes {
 namespace {
 
 // What is smaller is in the caches anyway.
-constexpr int64_t kMinBytes = 32 << 10;
+constexpr int64_t kMinVectorBytes = 32 << 10;
 
 // Sums of so few products are made as others of the same rows are.
 constexpr int64_t kFewProducts = 16;
-constexpr int kMaxSteps = 4;
+constexpr int kMaxVectorSteps = 4;
 
 // The type that products are summed in; of floats narrower than that they are exact.
 PrimitiveType SumType(PrimitiveType type) {
@@ -23,13 +23,13 @@ PrimitiveType SumType(PrimitiveType type) {
 }
 
 // Of an operand of a product with one contracted dimension.
-struct Side {
+struct ProductSide {
   Instruction* array;
   const DimensionVector& batch;
   int64_t contracted;
   int64_t free = -1;  // its only other dimension, where it has one
 
-  Side(Instruction* operand, const DimensionVector& batch_dimensions, int64_t contracted_dimension)
+  ProductSide(Instruction* operand, const DimensionVector& batch_dimensions, int64_t contracted_dimension)
       : array(operand), batch(batch_dimensions), contracted(contracted_dimension) {
     for (int64_t d = 0; d < rank(); ++d) {
       if (d != contracted && !absl::c_linear_search(batch, d)) free = d;
@@ -48,17 +48,17 @@ Instruction* ExpandAlongBatches(Instruction* dot) {
   const int64_t batch = static_cast<int64_t>(attributes.lhs_batch.size());
   const PrimitiveType type = dot->shape().element_type(), sum = SumType(type);
   if (batch == 0 || attributes.lhs_contracting.size() != 1 || !analysis::HasPlainShape(*dot)) return nullptr;
-  const Side lhs(dot->operands()[0], attributes.lhs_batch, attributes.lhs_contracting[0]),
+  const ProductSide lhs(dot->operands()[0], attributes.lhs_batch, attributes.lhs_contracting[0]),
       rhs(dot->operands()[1], attributes.rhs_batch, attributes.rhs_contracting[0]);
   // The dimensions of the larger one, that of the other's rows among them, are those that are summed over.
   const bool lhs_is_larger = lhs.array->shape().element_count() > rhs.array->shape().element_count();
-  const Side &large = lhs_is_larger ? lhs : rhs, &small = lhs_is_larger ? rhs : lhs;
+  const ProductSide &large = lhs_is_larger ? lhs : rhs, &small = lhs_is_larger ? rhs : lhs;
   const int64_t last = large.rank() - 1;
   if (!absl::c_linear_search(large.batch, last) || large.array->shape().dimensions(last) < kMinBatches ||
       large.array->shape().element_count() < kMinElements || std::min(lhs.rows(), rhs.rows()) > kMaxRows) {
     return nullptr;
   }
-  for (const Side* side : {&large, &small}) {
+  for (const ProductSide* side : {&large, &small}) {
     const PrimitiveType element = side->array->shape().element_type();
     if (side->rank() > batch + 2 || (element != sum && !(element == type && hlo::IsFloating(type)))) return nullptr;
   }
@@ -78,7 +78,7 @@ Instruction* ExpandAlongBatches(Instruction* dot) {
   const int64_t summed = place(large.contracted);
   DimensionVector wanted;
   for (int64_t d : large.batch) wanted.push_back(place(d));
-  for (const Side* side : {&lhs, &rhs}) {
+  for (const ProductSide* side : {&lhs, &rhs}) {
     if (side->free >= 0) wanted.push_back(side == &large ? place(side->free) : large.contracted);
   }
   for (int64_t& d : wanted) d -= d > summed ? 1 : 0;
@@ -92,7 +92,7 @@ Instruction* ExpandAlongBatches(Instruction* dot) {
   return b.Transpose(b.Convert(sums, type), wanted);
 }
 
-Instruction* Expand(Instruction* dot) {
+Instruction* ExpandVectorProduct(Instruction* dot) {
   if (Instruction* columns = ExpandAlongBatches(dot); columns != nullptr) return columns;
   const auto& attributes = dot->Get<hlo::DotAttributes>();
   const size_t batch = attributes.lhs_batch.size();
@@ -105,7 +105,7 @@ Instruction* Expand(Instruction* dot) {
   const int64_t contracted = (vector_first ? attributes.rhs_contracting : attributes.lhs_contracting)[0];
   const PrimitiveType type = dot->shape().element_type(), sum = SumType(type);
   if (vector->shape().dimensions().size() != batch + 1 || matrix->shape().dimensions().size() != batch + 2 ||
-      matrix->shape().byte_count() < kMinBytes || hlo::IsComplex(type) ||
+      matrix->shape().byte_count() < kMinVectorBytes || hlo::IsComplex(type) ||
       hlo::BitWidth(sum) < hlo::BitWidth(matrix->shape().element_type()) ||
       hlo::IsFloating(type) != hlo::IsFloating(matrix->shape().element_type())) {
     return nullptr;
@@ -114,7 +114,8 @@ Instruction* Expand(Instruction* dot) {
   const Instruction* rows = matrix;
   while (rows->opcode() == Opcode::kReshape) rows = rows->operand(0);
   const bool is_made_again = matrix->shape().dimensions(contracted) <= kFewProducts &&
-                             contracted + 1 < matrix->shape().rank() && analysis::IsMadeFromArguments(*rows, kMaxSteps);
+                             contracted + 1 < matrix->shape().rank() &&
+                             analysis::IsMadeFromArguments(*rows, kMaxVectorSteps);
   const bool is_made = matrix->users().size() == 1 && analysis::BytesMadeOf(*matrix, /*cheap=*/false).has_value();
   // One that comes from memory streams through the kernel.
   const ProductTuning& costs = Tuning().products;
@@ -138,6 +139,8 @@ Instruction* Expand(Instruction* dot) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandVectorProducts(Module* module) { return ReplaceOps(module, {Opcode::kDot}, Expand); }
+absl::StatusOr<bool> ExpandVectorProducts(Module* module) {
+  return ReplaceOps(module, {Opcode::kDot}, ExpandVectorProduct);
+}
 
 }  // namespace kiln::passes

@@ -10,10 +10,10 @@
 namespace kiln::passes {
 namespace {
 
-constexpr int64_t kMaxRounds = 8;
+constexpr int64_t kMaxUnrolledRounds = 8;
 constexpr int64_t kMaxUnrolledInstructions = 64;
 constexpr int64_t kMaxFusedInstructions = 400;      // where all rounds become one loop over arrays
-constexpr int64_t kMaxAddedInstructions = 1 << 14;  // in a module
+constexpr int64_t kMaxAddedByUnrolling = 1 << 14;   // in a module
 
 // Whether a loop of `rounds` rounds is better written out. Loops run natively: what is won is traffic between rounds of
 // cheap arithmetic on arrays (1.5 to 6 times the speed, that of random bits for one), and what folds. Not so with
@@ -21,7 +21,7 @@ constexpr int64_t kMaxAddedInstructions = 1 << 14;  // in a module
 // less often and with fewer registers. A custom call may keep a state, one per call in the program, and stays one.
 bool Pays(int64_t rounds, const Computation& body) {
   if (rounds <= 1) return true;
-  if (rounds > kMaxRounds) return false;
+  if (rounds > kMaxUnrolledRounds) return false;
   int64_t work = 0;
   bool has_arrays = false, fuses = true;
   for (const Instruction* instruction : body.instructions()) {
@@ -53,7 +53,7 @@ bool Pays(int64_t rounds, const Computation& body) {
 }  // namespace
 
 absl::StatusOr<bool> UnrollLoops(Module* module) {
-  int64_t budget = kMaxAddedInstructions;
+  int64_t budget = kMaxAddedByUnrolling;
   bool changed = false;
   for (Instruction* loop : analysis::OwnersOfCallees(*module, Opcode::kWhile)) {
     const std::optional<int64_t> rounds = analysis::DerivedTripCount(*loop);

@@ -17,8 +17,8 @@ namespace kiln::passes {
 namespace {
 
 // What rounds compute in between is seldom kept; this much may be, beside what the state takes.
-constexpr int64_t kMaxElements = 1 << 22;
-constexpr int64_t kMaxInstructions = 256;
+constexpr int64_t kMaxWidenedElements = 1 << 22;
+constexpr int64_t kMaxWidenedInstructions = 256;
 
 // A number that changes from round to round as `slope` * round + `first`.
 struct Count {
@@ -338,7 +338,7 @@ class Widening {
     widened_elements_ += value.shape().element_count() * rounds_;
     int64_t of_state = 0;
     for (const Shape& element : loop_->shape().tuple_shapes()) of_state += element.element_count();
-    return widened_elements_ <= std::max(kMaxElements, 16 * of_state);
+    return widened_elements_ <= std::max(kMaxWidenedElements, 16 * of_state);
   }
 
   DimensionVector WideSizes(const Shape& shape) const {
@@ -497,8 +497,8 @@ class Widening {
 // What the first look at a loop tells: small, and with something that rounds leave behind beside their number.
 bool MayHaveRows(const Instruction& loop) {
   const Computation& body = *loop.called_computation(0);
-  return loop.shape().IsTuple() && loop.operand(0)->shape().IsTuple() && body.instruction_count() <= kMaxInstructions &&
-         body.root()->opcode() == Opcode::kTuple &&
+  return loop.shape().IsTuple() && loop.operand(0)->shape().IsTuple() &&
+         body.instruction_count() <= kMaxWidenedInstructions && body.root()->opcode() == Opcode::kTuple &&
          absl::c_all_of(loop.shape().tuple_shapes(), [](const Shape& element) { return element.IsArray(); });
 }
 

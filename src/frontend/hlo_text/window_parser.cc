@@ -14,7 +14,7 @@ namespace {
 
 using hlo::DimensionVector;
 
-constexpr size_t kMaxRank = 64;
+constexpr size_t kMaxWindowRank = 64;
 
 // "1_1x0_2": numbers separated by '_' for each dimension, dimensions separated by 'x'.
 absl::StatusOr<std::vector<std::vector<int64_t>>> ParseCompact(Lexer& lexer, size_t least, size_t most,
@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> ParseCompact(Lexer& lexer, siz
       return lexer.Error(start, absl::StrCat("expected ", least, " to ", most, " numbers per dimension in ", what));
     }
     dimensions.push_back(std::move(numbers));
-    if (dimensions.size() > kMaxRank) return lexer.Error(start, absl::StrCat("too many dimensions in ", what));
+    if (dimensions.size() > kMaxWindowRank) return lexer.Error(start, absl::StrCat("too many dimensions in ", what));
   }
   return dimensions;
 }
@@ -107,7 +107,7 @@ absl::StatusOr<hlo::PadAttributes> ParsePadding(Lexer& lexer) {
 absl::StatusOr<hlo::SliceAttributes> ParseSlice(Lexer& lexer) {
   hlo::SliceAttributes slice;
   KILN_RETURN_IF_ERROR(lexer.List("{", "}", [&]() -> absl::Status {
-    if (slice.start.size() >= kMaxRank) return lexer.Error(lexer.offset(), "slice of too many dimensions");
+    if (slice.start.size() >= kMaxWindowRank) return lexer.Error(lexer.offset(), "slice of too many dimensions");
     KILN_RETURN_IF_ERROR(lexer.Expect("["));
     KILN_ASSIGN_OR_RETURN(int64_t start, lexer.Integer("the start of a slice"));
     KILN_RETURN_IF_ERROR(lexer.Expect(":"));
@@ -159,7 +159,7 @@ absl::Status ParseDimLabels(Lexer& lexer, hlo::ConvolutionAttributes* convolutio
   const size_t underscore = text.find('_');
   const size_t arrow = text.find("->");
   hlo::ConvolutionAttributes& result = *convolution;
-  if (text.size() <= kMaxRank && underscore != absl::string_view::npos && arrow != absl::string_view::npos &&
+  if (text.size() <= kMaxWindowRank && underscore != absl::string_view::npos && arrow != absl::string_view::npos &&
       underscore < arrow &&
       ReadLabels(text.substr(0, underscore), 'b', 'f', &result.input_batch, &result.input_feature,
                  &result.input_spatial) &&
@@ -171,7 +171,7 @@ absl::Status ParseDimLabels(Lexer& lexer, hlo::ConvolutionAttributes* convolutio
       result.input_spatial.size() == result.output_spatial.size()) {
     return absl::OkStatus();
   }
-  return lexer.Error(start, absl::StrCat("bad dimension labels '", text.substr(0, kMaxRank),
+  return lexer.Error(start, absl::StrCat("bad dimension labels '", text.substr(0, kMaxWindowRank),
                                          "': expected e.g. b01f_01io->b01f, each spatial digit once per side"));
 }
 

@@ -11,12 +11,12 @@
 namespace kiln::mlir {
 namespace {
 
-struct Row {
+struct SdyRow {
   absl::string_view name;
   absl::string_view fields;
 };
 
-constexpr std::array<Row, 18> kRows = {{
+constexpr std::array<SdyRow, 18> kSdyRows = {{
     {"sdy.manual_axes", "value:A"},
     {"sdy.mesh_axis", "name:s size:i"},
     {"sdy.mesh", "axes:A device_ids:I"},
@@ -85,11 +85,11 @@ AttributeRef ReadStruct(EntryReader& reader, absl::string_view name, absl::strin
 AttributeRef ReadSdyAttribute(EntryReader& reader) {
   const uint64_t code = reader.Varint();
   if (!reader.ok()) return nullptr;
-  if (code >= kRows.size()) {
+  if (code >= kSdyRows.size()) {
     reader.Fail(Unimplemented("sdy attribute code ", code, " is not known"));
     return nullptr;
   }
-  return ReadStruct(reader, kRows[code].name, kRows[code].fields);
+  return ReadStruct(reader, kSdyRows[code].name, kSdyRows[code].fields);
 }
 
 }  // namespace kiln::mlir

@@ -11,13 +11,13 @@ namespace {
 
 // One structured attribute: the ops that have it, its name, its kind, and its fields in order. A field `a=b` is the
 // attribute b of the tree under the name a.
-struct Row {
+struct StructuredRow {
   absl::string_view ops;
   absl::string_view name;
   absl::string_view kind;
   absl::string_view fields;
 };
-constexpr Row kRows[] = {
+constexpr StructuredRow kStructuredRows[] = {
     {"stablehlo.dot_general", "dot_dimension_numbers", "stablehlo.dot",
      "lhs_batching_dimensions rhs_batching_dimensions lhs_contracting_dimensions rhs_contracting_dimensions"},
     {"stablehlo.dot_general", "algorithm", "stablehlo.dot_algorithm",
@@ -74,7 +74,7 @@ std::vector<NamedAttribute> StructuredAttributes(const Operation& operation, Con
     }
     return nullptr;
   };
-  for (const Row& row : kRows) {
+  for (const StructuredRow& row : kStructuredRows) {
     const std::vector<absl::string_view> ops = absl::StrSplit(row.ops, ' ');
     if (!row.ops.empty() && std::find(ops.begin(), ops.end(), operation.name) == ops.end()) continue;
     StructAttribute structure{row.kind, {}};

@@ -10,7 +10,7 @@
 namespace kiln::mlir {
 namespace {
 
-constexpr int kMaxRegionNesting = 128;
+constexpr int kMaxTextNesting = 128;
 
 constexpr absl::string_view kFlattened[] = {"dimension_numbers", "scatter_dimension_numbers", "dot_dimension_numbers",
                                             "algorithm", "channel_handle"};
@@ -148,7 +148,7 @@ TextParser::Argument TextParser::ReadArgument() {
 }
 
 Region* TextParser::ReadRegion(Operation* owner, const std::vector<Argument>& arguments, bool isolated) {
-  if (++nesting_ > kMaxRegionNesting) Fail(absl::StrCat("regions nest deeper than ", kMaxRegionNesting, " levels"));
+  if (++nesting_ > kMaxTextNesting) Fail(absl::StrCat("regions nest deeper than ", kMaxTextNesting, " levels"));
   const size_t defined = defined_.size();
   absl::flat_hash_map<absl::string_view, Named> outer_values;
   if (isolated) outer_values.swap(values_);

@@ -14,9 +14,9 @@ namespace {
 // The code of an enum case is its index; empty names are codes without a case.
 constexpr absl::string_view kComparisonDirections[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
 constexpr absl::string_view kComparisonTypes[] = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "WEAKORDER"};
-constexpr absl::string_view kApiVersions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
-                                              "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED",
-                                              "API_VERSION_TYPED_FFI"};
+constexpr absl::string_view kVhloApiVersions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
+                                                  "API_VERSION_STATUS_RETURNING",
+                                                  "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
 constexpr absl::string_view kFftTypes[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
 constexpr absl::string_view kPrecisions[] = {"DEFAULT", "HIGH", "HIGHEST"};
 constexpr absl::string_view kAccuracyModes[] = {"DEFAULT", "HIGHEST", "TOLERANCE"};
@@ -83,7 +83,7 @@ constexpr IntegerRow kIntegers[] = {{0, 1, false},   {10, 4, false}, {11, 8, fal
                                     {14, 64, false}, {15, 4, true},  {16, 8, true},  {17, 16, true},  {18, 32, true},
                                     {19, 64, true},  {31, 2, false}, {32, 2, true}};
 
-constexpr std::pair<uint64_t, FloatKind> kFloats[] = {
+constexpr std::pair<uint64_t, FloatKind> kVhloFloats[] = {
     {2, FloatKind::kBF16},        {3, FloatKind::kF16},         {4, FloatKind::kF32},
     {5, FloatKind::kF64},         {6, FloatKind::kF8E4M3FN},    {7, FloatKind::kF8E5M2},
     {27, FloatKind::kF8E4M3FNUZ}, {28, FloatKind::kF8E5M2FNUZ}, {29, FloatKind::kF8E4M3B11FNUZ},
@@ -98,7 +98,7 @@ struct EnumRow {
 };
 constexpr EnumRow kEnums[] = {{3, "comparison_direction", kComparisonDirections},
                               {4, "comparison_type", kComparisonTypes},
-                              {5, "custom_call_api_version", kApiVersions},
+                              {5, "custom_call_api_version", kVhloApiVersions},
                               {7, "fft_type", kFftTypes},
                               {11, "precision", kPrecisions},
                               {12, "rng_algorithm", kRngAlgorithms},
@@ -166,7 +166,7 @@ TypeRef ReadVhloType(EntryReader& reader) {
     const Signedness signedness = row.is_unsigned ? Signedness::kUnsigned : Signedness::kSignless;
     if (row.code == code) return context.MakeType(IntegerType{row.width, signedness});
   }
-  for (const auto& [number, kind] : kFloats) {
+  for (const auto& [number, kind] : kVhloFloats) {
     if (number == code) return context.MakeType(FloatType{kind});
   }
   switch (code) {

@@ -309,7 +309,7 @@ absl::Status ImportCustomCall(OpImport& op) {
   return op.DefineTuple(instruction);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kCallsOps[] = {
     {"func.call", ImportCall, -1, -1},
     {"stablehlo.composite", ImportComposite, -1, -1, -1},
     {"stablehlo.custom_call", ImportCustomCall, -1, -1},
@@ -344,6 +344,6 @@ bool NeedsDecomposition(const mlir::Operation& composite) {
          !IsRaggedDot(name, composite, attributes);
 }
 
-absl::Span<const OpRow> CallOps() { return kRows; }
+absl::Span<const OpRow> CallOps() { return kCallsOps; }
 
 }  // namespace kiln::stablehlo

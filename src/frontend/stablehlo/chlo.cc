@@ -37,7 +37,7 @@ ArrayValue FunctionOperand(hlo::Builder* builder, const OpImport& op, int64_t in
 }
 
 template <ArrayValue (*kFunction)(const ArrayValue&)>
-absl::Status ImportFunction(OpImport& op) {
+absl::Status ImportChloFunction(OpImport& op) {
   KILN_RETURN_IF_ERROR(RequireFloats(op));
   hlo::Builder builder(op.body().computation(), nullptr);
   ArrayValue result =
@@ -165,17 +165,17 @@ absl::Status ImportBroadcasting(OpImport& op) {
   return op.row().import(op);
 }
 
-constexpr OpRow kRows[] = {
-    {"chlo.atan", ImportFunction<Atan>, 1},
-    {"chlo.bessel_i1e", ImportFunction<BesselI1e>, 1},
+constexpr OpRow kChloOps[] = {
+    {"chlo.atan", ImportChloFunction<Atan>, 1},
+    {"chlo.bessel_i1e", ImportChloFunction<BesselI1e>, 1},
     {"chlo.conj", ImportConj, 1},
     {"chlo.constant_like", ImportConstantLike, 1},
-    {"chlo.digamma", ImportFunction<Digamma>, 1},
-    {"chlo.erf_inv", ImportFunction<InverseErf>, 1},
-    {"chlo.is_inf", ImportFunction<IsInfinite<Infinity::kAny>>, 1},
-    {"chlo.is_neg_inf", ImportFunction<IsInfinite<Infinity::kNegative>>, 1},
-    {"chlo.is_pos_inf", ImportFunction<IsInfinite<Infinity::kPositive>>, 1},
-    {"chlo.lgamma", ImportFunction<LogGamma>, 1},
+    {"chlo.digamma", ImportChloFunction<Digamma>, 1},
+    {"chlo.erf_inv", ImportChloFunction<InverseErf>, 1},
+    {"chlo.is_inf", ImportChloFunction<IsInfinite<Infinity::kAny>>, 1},
+    {"chlo.is_neg_inf", ImportChloFunction<IsInfinite<Infinity::kNegative>>, 1},
+    {"chlo.is_pos_inf", ImportChloFunction<IsInfinite<Infinity::kPositive>>, 1},
+    {"chlo.lgamma", ImportChloFunction<LogGamma>, 1},
     {"chlo.next_after", ImportFunctionOfTwo<NextAfter>, 2},
     {"chlo.polygamma", ImportFunctionOfTwo<Polygamma>, 2},
     {"chlo.square", ImportSquare, 1},
@@ -206,6 +206,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OpRow> ChloOps() { return kRows; }
+absl::Span<const OpRow> ChloOps() { return kChloOps; }
 
 }  // namespace kiln::stablehlo

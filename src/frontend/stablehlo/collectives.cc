@@ -156,7 +156,7 @@ absl::Status ImportCrossReplicaSum(OpImport& op) {
 
 absl::Status ImportId(OpImport& op) { return op.Finish(op.row().opcode, {}); }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kCollectivesOps[] = {
     {"stablehlo.all_gather", ImportAllGather, -1, -1},
     {"stablehlo.all_reduce", ImportAllReduce, -1, -1, 1},
     {"stablehlo.all_to_all", ImportAllToAll, -1, -1},
@@ -171,6 +171,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OpRow> CollectiveOps() { return kRows; }
+absl::Span<const OpRow> CollectiveOps() { return kCollectivesOps; }
 
 }  // namespace kiln::stablehlo

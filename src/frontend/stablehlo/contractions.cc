@@ -90,7 +90,7 @@ absl::Status ImportConvolution(OpImport& op) {
   return ImportConvolutionWith(op, padding);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kContractionsOps[] = {
     {"stablehlo.dot_general", ImportDotGeneral, 2},
     {"stablehlo.dot", ImportDot, 2},
     {"chlo.ragged_dot", ImportRaggedDot, 3},
@@ -144,6 +144,6 @@ absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int
   return op.Finish(Opcode::kConvolution, {op.operand(0), op.operand(1)}, std::move(convolution));
 }
 
-absl::Span<const OpRow> ContractionOps() { return kRows; }
+absl::Span<const OpRow> ContractionOps() { return kContractionsOps; }
 
 }  // namespace kiln::stablehlo

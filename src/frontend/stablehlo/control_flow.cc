@@ -176,7 +176,7 @@ absl::Status ImportConditional(OpImport& op) {
   return op.Finish(Opcode::kConditional, std::move(operands), {}, std::move(branches));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kControlFlowOps[] = {
     {"stablehlo.while", ImportWhile, -1, -1, 2},
     {"stablehlo.case", ImportConditional, 1, -1, -1},
     {"stablehlo.if", ImportConditional, 1, -1, 2},
@@ -184,6 +184,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OpRow> ControlFlowOps() { return kRows; }
+absl::Span<const OpRow> ControlFlowOps() { return kControlFlowOps; }
 
 }  // namespace kiln::stablehlo

@@ -192,7 +192,7 @@ absl::Status ImportDynamicRngBitGenerator(OpImport& op) {
   return ImportRngBitGenerator(op);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDynamicOps[] = {
     {"stablehlo.get_dimension_size", ImportDimensionSize, 1, 1, 0, Opcode::kGetDimensionSize},
     {"stablehlo.set_dimension_size", ImportDimensionSize, 2, 1, 0, Opcode::kSetDimensionSize},
     {"stablehlo.dynamic_broadcast_in_dim", ImportDynamicBroadcastInDim, 2},
@@ -220,6 +220,6 @@ absl::StatusOr<bool> ImportDynamicCall(OpImport& op, absl::string_view target) {
   return false;
 }
 
-absl::Span<const OpRow> DynamicOps() { return kRows; }
+absl::Span<const OpRow> DynamicOps() { return kDynamicOps; }
 
 }  // namespace kiln::stablehlo

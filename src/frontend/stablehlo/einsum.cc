@@ -165,13 +165,13 @@ absl::Status ImportEinsum(OpImport& op) {
   return op.Define(transposed);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kEinsumOps[] = {
     {"stablehlo.einsum", ImportEinsum, 2},
     {"stablehlo.unary_einsum", ImportEinsum, 1},
 };
 
 }  // namespace
 
-absl::Span<const OpRow> EinsumOps() { return kRows; }
+absl::Span<const OpRow> EinsumOps() { return kEinsumOps; }
 
 }  // namespace kiln::stablehlo

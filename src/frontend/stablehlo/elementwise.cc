@@ -83,7 +83,7 @@ absl::Status ImportReducePrecision(OpImport& op) {
   return op.Finish(Opcode::kReducePrecision, op.operands(), precision);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kElementwiseOps[] = {
     {"stablehlo.compare", ImportCompare, 2},
     {"stablehlo.reduce_precision", ImportReducePrecision, 1},
     {"stablehlo.uniform_dequantize", ImportRequantize, 1},
@@ -95,7 +95,7 @@ constexpr OpRow kRows[] = {
 
 absl::Span<const OpRow> ElementwiseOps() {
   static const auto* const kAll = [] {
-    auto* rows = new std::vector<OpRow>(std::begin(kRows), std::end(kRows));
+    auto* rows = new std::vector<OpRow>(std::begin(kElementwiseOps), std::end(kElementwiseOps));
     static auto* const names = new std::deque<std::string>();  // Rows point to them.
     for (int i = 0; i < hlo::kOpcodeCount; ++i) {
       const Opcode opcode = static_cast<Opcode>(i);

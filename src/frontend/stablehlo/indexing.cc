@@ -72,7 +72,7 @@ absl::Status ImportTorchIndexSelect(OpImport& op) {
   return op.Finish(Opcode::kGather, op.operands(), std::move(gather));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kIndexingOps[] = {
     {"stablehlo.gather", ImportGather, 2},
     {"stablehlo.scatter", ImportScatter, -1, -1, 1},
     {"stablehlo.dynamic_slice", ImportDynamicSlice},
@@ -96,6 +96,6 @@ absl::Status ImportGatherWith(OpImport& op, const hlo::DimensionVector& slice_si
   return op.Finish(Opcode::kGather, {op.operand(0), op.operand(1)}, std::move(gather));
 }
 
-absl::Span<const OpRow> IndexingOps() { return kRows; }
+absl::Span<const OpRow> IndexingOps() { return kIndexingOps; }
 
 }  // namespace kiln::stablehlo

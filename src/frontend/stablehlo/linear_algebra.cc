@@ -52,7 +52,7 @@ absl::Status ImportBatchNorm(OpImport& op) {
   return op.Finish(op.row().opcode, op.operands(), norm);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kLinearAlgebraOps[] = {
     {"stablehlo.batch_norm_grad", ImportBatchNorm, 5, 3, 0, Opcode::kBatchNormGrad},
     {"stablehlo.batch_norm_inference", ImportBatchNorm, 5, 1, 0, Opcode::kBatchNormInference},
     {"stablehlo.batch_norm_training", ImportBatchNorm, 3, 3, 0, Opcode::kBatchNormTraining},
@@ -77,6 +77,6 @@ absl::Status ImportRngBitGenerator(OpImport& op) {
   return op.DefineTuple(op.Add(Opcode::kRngBitGenerator, std::move(shape), {op.operand(0)}, rng));
 }
 
-absl::Span<const OpRow> LinearAlgebraOps() { return kRows; }
+absl::Span<const OpRow> LinearAlgebraOps() { return kLinearAlgebraOps; }
 
 }  // namespace kiln::stablehlo

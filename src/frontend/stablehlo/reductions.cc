@@ -80,7 +80,7 @@ absl::Status ImportSort(OpImport& op) {
   return op.Finish(Opcode::kSort, op.operands(), sort, {body});
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kReductionsOps[] = {
     {"stablehlo.reduce", ImportReduce, -1, -1, 1},
     {"stablehlo.reduce_window", ImportReduceWindow, -1, -1, 1},
     {"stablehlo.select_and_scatter", ImportSelectAndScatter, 3, 1, 2},
@@ -113,6 +113,6 @@ absl::Status ImportReduceWindowWith(OpImport& op, size_t count, hlo::WindowAttri
       op.Add(Opcode::kReduceWindow, std::move(shape), std::move(operands), std::move(window), {body}));
 }
 
-absl::Span<const OpRow> ReductionOps() { return kRows; }
+absl::Span<const OpRow> ReductionOps() { return kReductionsOps; }
 
 }  // namespace kiln::stablehlo

@@ -96,7 +96,7 @@ absl::Status ImportBroadcastInDim(OpImport& op) {
   return op.Define(result);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kShapeOpsOps[] = {
     {"stablehlo.constant", ImportConstant, 0},
     {"stablehlo.iota", ImportIota, 0},
     {"stablehlo.reshape", ImportReshape, 1, 1, 0, Opcode::kReshape},
@@ -155,6 +155,6 @@ absl::StatusOr<hlo::Instruction*> BroadcastTo(OpImport& op, const DimensionVecto
   return op.Add(Opcode::kBroadcast, std::move(shape), {operand}, std::move(broadcast));
 }
 
-absl::Span<const OpRow> ShapeOps() { return kRows; }
+absl::Span<const OpRow> ShapeOps() { return kShapeOpsOps; }
 
 }  // namespace kiln::stablehlo

@@ -159,7 +159,7 @@ absl::Status ImportRecv(OpImport& op) {
   return op.Define(results);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStructureOps[] = {
     {"stablehlo.tuple", ImportTuple},
     {"stablehlo.get_tuple_element", ImportGetTupleElement, 1},
     {"stablehlo.create_token", ImportAfterAll, 0},
@@ -179,6 +179,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OpRow> StructureOps() { return kRows; }
+absl::Span<const OpRow> StructureOps() { return kStructureOps; }
 
 }  // namespace kiln::stablehlo

@@ -42,7 +42,7 @@ struct ComplexPair {
 };
 
 // log(z) of finite z other than 0; anything for others.
-ComplexPair LogToPair(Complex z) {
+ComplexPair ComplexLogToPair(Complex z) {
   Real a = z.re.Abs(), b = z.im.Abs(), zero = a.Constant(0.0);
   Mask steep = b > a;
   Real large = Select(steep, b, a), small = Select(steep, a, b);
@@ -72,7 +72,7 @@ Complex Exponent(Complex z, Complex w) {
 // e^(w log z); f64.
 Complex ExpOfProduct(Complex z, Complex w) {
   Complex high = Exponent(z, w);
-  ComplexPair log = LogToPair(z);
+  ComplexPair log = ComplexLogToPair(z);
   auto product = [](Real x, Pair y) { return Product({x, x.Constant(0.0)}, y); };
   Pair re = Sum(product(w.re, log.re), Negated(product(w.im, log.im)));
   Pair im = Sum(product(w.re, log.im), product(w.im, log.re));

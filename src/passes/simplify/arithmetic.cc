@@ -66,7 +66,7 @@ bool IsSignPlace(const Match& match) {
 }
 constexpr Guard SignPlace{"c the sign's place", IsSignPlace};
 
-constexpr Rule kRules[] = {
+constexpr Rule kArithmeticRules[] = {
     {"add(x, 0)", "x", SignlessZero},
     {"add(multiply(x, 0), y)", "y", Floating, FiniteX, SignlessZero},
     {"add(x, negate(y))", "subtract(x, y)"},
@@ -213,6 +213,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> ArithmeticRules() { return kRules; }
+absl::Span<const Rule> ArithmeticRules() { return kArithmeticRules; }
 
 }  // namespace kiln::passes::simplify

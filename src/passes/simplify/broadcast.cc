@@ -97,7 +97,7 @@ Instruction* BroadcastOfIota(const Match& match, Builder& builder) {
                      hlo::DimensionsAttributes{{dimension}});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kBroadcastRules[] = {
     {"constant()", "broadcast(c), where one value repeats", SplatConstant},
     {"broadcast(x)", "x", Guard{"all dimensions stay", KeepsAll}},
     {"broadcast(broadcast(x))", "broadcast(x)", BroadcastOfBroadcast},
@@ -110,6 +110,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> BroadcastRules() { return kRules; }
+absl::Span<const Rule> BroadcastRules() { return kBroadcastRules; }
 
 }  // namespace kiln::passes::simplify

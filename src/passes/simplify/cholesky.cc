@@ -6,7 +6,7 @@ namespace kiln::passes::simplify {
 namespace {
 
 bool IsIdentity(const Match& match) { return IsIdentityMatrix(*match['i']); }
-constexpr Guard IdentityI{"i an identity matrix", IsIdentity};
+constexpr Guard IdentityMatrixI{"i an identity matrix", IsIdentity};
 
 bool IsOnDiagonal(const Match& match) { return IsDiagonal(*match['t']); }
 constexpr Guard DiagonalT{"t the diagonal", IsOnDiagonal};
@@ -17,13 +17,13 @@ bool IsPositive(const Match& match) {
 }
 constexpr Guard PositiveC{"c finite, above 0", IsPositive};
 
-constexpr Rule kRules[] = {
-    {"cholesky(i)", "i", IdentityI, NotComplex},
+constexpr Rule kCholeskyRules[] = {
+    {"cholesky(i)", "i", IdentityMatrixI, NotComplex},
     {"cholesky(s:select(t:compare(_, _), c, 0))", "s(t, sqrt(c), 0)", DiagonalT, PositiveC, NotComplex},
 };
 
 }  // namespace
 
-absl::Span<const Rule> CholeskyRules() { return kRules; }
+absl::Span<const Rule> CholeskyRules() { return kCholeskyRules; }
 
 }  // namespace kiln::passes::simplify

@@ -242,7 +242,7 @@ bool IsNumeric(const Match& match) { return !IsTotalOrder(*match.root()); }
 constexpr Guard Numeric{"no total order", IsNumeric};
 constexpr Guard WithinBounds{"d within the bounds", IsWithin};
 
-constexpr Rule kRules[] = {
+constexpr Rule kCompareRules[] = {
     {"compare(c, v)", "compare(v, c), the direction swapped", ConstantToTheRight},
     {"compare(s:convert(x), convert(y))", "compare(x, y), where nothing was lost", CompareOfConverts},
     {"compare(s:convert(x), c)", "compare(x, c), where c is of x's type as well", CompareOfConvert},
@@ -403,6 +403,6 @@ std::optional<bool> Known(const Instruction& asked, const Instruction& given, bo
   return std::nullopt;
 }
 
-absl::Span<const Rule> CompareRules() { return kRules; }
+absl::Span<const Rule> CompareRules() { return kCompareRules; }
 
 }  // namespace kiln::passes::simplify

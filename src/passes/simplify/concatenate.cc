@@ -140,7 +140,7 @@ Instruction* ConcatenateIsPad(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kPad, match.root()->shape(), {middle, scalar}, pad);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kConcatenateRules[] = {
     {"concatenate(x)", "x"},
     {"concatenate(...)", "concatenate(...), without operands that are empty", DropEmptyOperands},
     {"concatenate(...)", "concatenate(...), with the operands of a concatenate in place of it", Flatten},
@@ -153,6 +153,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> ConcatenateRules() { return kRules; }
+absl::Span<const Rule> ConcatenateRules() { return kConcatenateRules; }
 
 }  // namespace kiln::passes::simplify

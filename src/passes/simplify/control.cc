@@ -91,7 +91,7 @@ Instruction* InlineMap(const Match& match, Builder& builder) {
   return copies.at(body.root());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kControlRules[] = {
     {"get-tuple-element(tuple(...))", "that operand", ElementOfTuple},
     {"get-tuple-element(w:while(x))", "get-tuple-element(x), where the loop hands it on", InvariantElement},
     {"get-tuple-element(w:while(x))", "init + step * rounds, of a counter", LastCount},
@@ -122,6 +122,6 @@ Instruction* InlineKnownBranch(const Instruction& conditional, Builder& builder)
   return builder.Inline(*conditional.called_computation(taken), {conditional.operand(taken + 1)});
 }
 
-absl::Span<const Rule> ControlRules() { return kRules; }
+absl::Span<const Rule> ControlRules() { return kControlRules; }
 
 }  // namespace kiln::passes::simplify

@@ -212,7 +212,7 @@ Instruction* SignOfBits(const Match& match, Builder& builder) {
 }
 
 // "x" applies where the types are equal: a replacement must have the shape of what it replaces.
-constexpr Rule kRules[] = {
+constexpr Rule kConvertRules[] = {
     {"convert(x)", "x"},
     {"convert(convert(x))", "convert(x), where nothing is lost between", ConvertChain},
     {"convert(t:elementwise'(...))", "t(x, y), of what was widened and is cut again", NarrowArithmetic},
@@ -234,6 +234,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> ConvertRules() { return kRules; }
+absl::Span<const Rule> ConvertRules() { return kConvertRules; }
 
 }  // namespace kiln::passes::simplify

@@ -236,7 +236,7 @@ Instruction* ConvolutionIsProduct(const Match& match, Builder& builder) {
                         builder.Broadcast(factors, shape.dimensions(), {a.output_feature}));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kConvolutionRules[] = {
     {"convolution(x, _)", "0", EmptyX},
     {"convolution(0, x)", "0", FiniteX},
     {"convolution(x, 0)", "0", FiniteX},
@@ -244,7 +244,8 @@ constexpr Rule kRules[] = {
     {"convolution(x, t:pad(w, 0))", "convolution(x, w), with a dilated window", ConvolutionOfSpreadKernel,
      PaddingIsNoFactor},
     {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
-    {"convolution(x, w)", "slice(transpose(convolution(x, w))), of places far apart", SpreadPlacesAreFeatures, AnyOrder},
+    {"convolution(x, w)", "slice(transpose(convolution(x, w))), of places far apart", SpreadPlacesAreFeatures,
+     AnyOrder},
     {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
     {"convolution(x, w)", "multiply(x, broadcast(w)), of windows with one element of one feature", ConvolutionIsProduct,
      AnyOrder, SignlessZero},
@@ -253,6 +254,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> ConvolutionRules() { return kRules; }
+absl::Span<const Rule> ConvolutionRules() { return kConvolutionRules; }
 
 }  // namespace kiln::passes::simplify

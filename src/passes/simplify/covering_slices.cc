@@ -83,7 +83,7 @@ Instruction* ReduceOfSlices(const Match& match, Builder& builder) {
   return builder.Reshape(reduced, root.shape().dimensions());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kCoveringSlicesRules[] = {
     {"add(slice(_), _)", "reduce.add(reshape(x), -0), of slices that are all of x", ReduceOfSlices, AnyOrder},
     {"add(add'(_, _), add'(_, _))", "reduce.add(reshape(x), -0), of slices that are all of x", ReduceOfSlices,
      AnyOrder},
@@ -98,6 +98,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> CoveringSliceRules() { return kRules; }
+absl::Span<const Rule> CoveringSliceRules() { return kCoveringSlicesRules; }
 
 }  // namespace kiln::passes::simplify

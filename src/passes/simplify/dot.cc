@@ -327,7 +327,7 @@ bool IsArgument(const Match& match) {
 }
 constexpr Guard ArgumentX{"x an argument as wide as sums", IsArgument};
 
-constexpr Rule kRules[] = {
+constexpr Rule kDotRules[] = {
     {"dot(x, _)", "0", EmptyX},
     {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero,
      Rounds},
@@ -368,6 +368,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> DotRules() { return kRules; }
+absl::Span<const Rule> DotRules() { return kDotRules; }
 
 }  // namespace kiln::passes::simplify

@@ -131,7 +131,7 @@ std::vector<Begin> BeginsOf(const Instruction& slice) {
 }
 
 // A slice of a slice, any of both with starts that are not known: the starts are added, each clamped before.
-Instruction* SliceOfSlice(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfSlice(const Match& match, Builder& builder) {
   const Instruction &outer = *match.root(), &inner = *match['t'];
   const std::vector<Begin> outside = BeginsOf(inner), inside = BeginsOf(outer);
   const int64_t rank = outer.shape().rank();
@@ -170,7 +170,7 @@ Instruction* SliceOfSlice(const Match& match, Builder& builder) {
   return AddDynamicSlice(match['x'], starts, outer.shape().dimensions(), builder);
 }
 
-Instruction* SliceOfBroadcast(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfBroadcast(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& map = match['t']->dimensions();
   Instruction* x = match['x'];
@@ -187,7 +187,7 @@ Instruction* SliceOfBroadcast(const Match& match, Builder& builder) {
   return builder.Broadcast(x, root.shape().dimensions(), map);
 }
 
-Instruction* SliceOfTranspose(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfTranspose(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& permutation = match['t']->dimensions();
   if (root.operand_count() - 1 != root.shape().rank()) return nullptr;
@@ -216,7 +216,7 @@ Instruction* UnclampedStarts(const Match& match, Builder& builder) {
 }
 
 // Through a reshape that only adds or drops dimensions of size 1.
-Instruction* SliceOfUnitReshape(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfUnitReshape(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const DimensionVector& from = match['x']->shape().dimensions();
   const DimensionVector& to = match['t']->shape().dimensions();
@@ -237,7 +237,7 @@ Instruction* SliceOfUnitReshape(const Match& match, Builder& builder) {
 }
 
 // A count from elsewhere.
-Instruction* SliceOfIota(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfIota(const Match& match, Builder& builder) {
   const Instruction &root = *match.root(), &iota = *match['t'];
   const Shape& shape = root.shape();
   const int64_t along = iota.dimensions()[0], size = iota.shape().dimensions(along);
@@ -255,7 +255,7 @@ Instruction* SliceOfIota(const Match& match, Builder& builder) {
 }
 
 // What is reversed begins as far from the other end.
-Instruction* SliceOfReverse(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfReverse(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const Shape &from = match['x']->shape(), &to = root.shape();
   if (root.operand_count() - 1 != to.rank()) return nullptr;
@@ -309,7 +309,7 @@ bool CutsMost(const Match& match) {
 constexpr Guard MostIsCut{"where most is cut off, and not in a loop", CutsMost};
 
 // Rows, columns and batches that nobody wants are not computed.
-Instruction* SliceOfDot(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfDot(const Match& match, Builder& builder) {
   const Instruction &root = *match.root(), &dot = *match['t'];
   const auto& a = dot.Get<hlo::DotAttributes>();
   const DimensionVector* batch[] = {&a.lhs_batch, &a.rhs_batch};
@@ -327,7 +327,7 @@ Instruction* SliceOfDot(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kDot, root.shape(), {operands[0], operands[1]}, dot.attributes());
 }
 
-Instruction* SliceOfReduce(const Match& match, Builder& builder) {
+Instruction* DynamicSliceOfReduce(const Match& match, Builder& builder) {
   const Instruction& reduce = *match['t'];
   DimensionVector to;
   for (int64_t i = 0, kept = 0; i < match['x']->shape().rank(); ++i) {
@@ -409,22 +409,24 @@ Instruction* UpdatesThatCover(const Match& match, Builder& builder) {
   return builder.Concatenate(pieces, along);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kDynamicSliceRules[] = {
     {"dynamic-slice(x, ...)", "x"},
     {"dynamic-slice(x, ...)", "slice(x), where indices are constants", StaticSlice},
     {"dynamic-slice(x, ...)", "dynamic-slice(x, ...), of starts before they are clamped", UnclampedStarts},
     {"dynamic-slice(t:reshape'(x), ...)", "reshape(dynamic-slice(x, ...)), where sizes of 1 come and go",
-     SliceOfUnitReshape},
-    {"dynamic-slice(t:dynamic-slice(x, ...), ...)", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
-    {"dynamic-slice(t:slice(x), ...)", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
-    {"slice(t:dynamic-slice'(x, ...))", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
-    {"dynamic-slice(t:broadcast(x), ...)", "broadcast(dynamic-slice(x, ...))", SliceOfBroadcast},
-    {"dynamic-slice(t:transpose'(x), ...)", "transpose(dynamic-slice(x, ...))", SliceOfTranspose},
-    {"dynamic-slice(t:iota(), ...)", "add(iota(), clamp(0, i, size - count))", SliceOfIota},
+     DynamicSliceOfUnitReshape},
+    {"dynamic-slice(t:dynamic-slice(x, ...), ...)", "dynamic-slice(x, ...), starts clamped and added",
+     DynamicSliceOfSlice},
+    {"dynamic-slice(t:slice(x), ...)", "dynamic-slice(x, ...), starts clamped and added", DynamicSliceOfSlice},
+    {"slice(t:dynamic-slice'(x, ...))", "dynamic-slice(x, ...), starts clamped and added", DynamicSliceOfSlice},
+    {"dynamic-slice(t:broadcast(x), ...)", "broadcast(dynamic-slice(x, ...))", DynamicSliceOfBroadcast},
+    {"dynamic-slice(t:transpose'(x), ...)", "transpose(dynamic-slice(x, ...))", DynamicSliceOfTranspose},
+    {"dynamic-slice(t:iota(), ...)", "add(iota(), clamp(0, i, size - count))", DynamicSliceOfIota},
     {"dynamic-slice(t:reverse'(x), ...)", "reverse(dynamic-slice(x, ...)), starts counted from the end",
-     SliceOfReverse},
-    {"dynamic-slice(t:dot'(x, y), ...)", "dot(dynamic-slice(x), dynamic-slice(y))", SliceOfDot, MostIsCut, AnyOrder},
-    {"dynamic-slice(t:reduce'(x, i), ...)", "reduce(dynamic-slice(x), i)", SliceOfReduce, MostIsCut, AnyOrder},
+     DynamicSliceOfReverse},
+    {"dynamic-slice(t:dot'(x, y), ...)", "dot(dynamic-slice(x), dynamic-slice(y))", DynamicSliceOfDot, MostIsCut,
+     AnyOrder},
+    {"dynamic-slice(t:reduce'(x, i), ...)", "reduce(dynamic-slice(x), i)", DynamicSliceOfReduce, MostIsCut, AnyOrder},
     {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
@@ -443,6 +445,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> DynamicSliceRules() { return kRules; }
+absl::Span<const Rule> DynamicSliceRules() { return kDynamicSliceRules; }
 
 }  // namespace kiln::passes::simplify

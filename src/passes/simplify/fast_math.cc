@@ -26,7 +26,7 @@ bool AreEqualSpreads(const Match& match) {
 }
 constexpr Guard EqualSpreads{"of few, along the same dimensions", AreEqualSpreads};
 
-constexpr Rule kRules[] = {
+constexpr Rule kFastMathRules[] = {
     {"add(add(v, c), d)", "add(v, add(c, d))", Inexact},
     {"add(multiply'(x, y), multiply'(x, z))", "multiply(x, add(y, z))", Inexact},
     {"add(divide'(x, y), divide'(z, y))", "divide(add(x, z), y)", Inexact},
@@ -90,6 +90,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> FastMathRules() { return kRules; }
+absl::Span<const Rule> FastMathRules() { return kFastMathRules; }
 
 }  // namespace kiln::passes::simplify

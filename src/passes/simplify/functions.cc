@@ -70,7 +70,7 @@ bool IsOdd(const Match& match) {
 }
 constexpr Guard OddT{"t odd", IsOdd};
 
-constexpr Rule kRules[] = {
+constexpr Rule kFunctionsRules[] = {
     {"floor(x)", "x", WholeX},
     {"ceil(x)", "x", WholeX},
     {"round-nearest-even(x)", "x", WholeX},
@@ -166,6 +166,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> FunctionRules() { return kRules; }
+absl::Span<const Rule> FunctionRules() { return kFunctionsRules; }
 
 }  // namespace kiln::passes::simplify

@@ -410,7 +410,7 @@ bool AddsUpdates(const Match& match) {
 }
 constexpr Guard AddingT{"t adds", AddsUpdates};
 
-constexpr Rule kRules[] = {
+constexpr Rule kGatherScatterRules[] = {
     {"gather(t:broadcast(x), i)", "broadcast(x), where places differ along copies", GatherOfCopies},
     {"gather(x, i)", "gather(x, i), of places before they are clamped", UnclampedPlaces},
     {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
@@ -431,6 +431,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> GatherScatterRules() { return kRules; }
+absl::Span<const Rule> GatherScatterRules() { return kGatherScatterRules; }
 
 }  // namespace kiln::passes::simplify

@@ -25,7 +25,7 @@ DimensionVector PlacesInResult(const Instruction& dot, int64_t side) {
   return places;
 }
 
-bool IsPlain(const Instruction& dot) {
+bool IsPlainDot(const Instruction& dot) {
   return dot.operand_count() == 2 && dot.Get<DotAttributes>().algorithm == hlo::DotAlgorithm::kUnset;
 }
 
@@ -36,8 +36,8 @@ Instruction* DotOfJoined(const Match& match, Builder& builder) {
   const PrimitiveType type = root.shape().element_type();
   const int64_t pieces = lhs.operand_count();
   const auto along = absl::c_find(a.lhs_contracting, lhs.dimensions()[0]);
-  if (!IsPlain(root) || pieces != rhs.operand_count() || hlo::BitWidth(type) < 32 || along == a.lhs_contracting.end() ||
-      a.rhs_contracting[along - a.lhs_contracting.begin()] != rhs.dimensions()[0]) {
+  if (!IsPlainDot(root) || pieces != rhs.operand_count() || hlo::BitWidth(type) < 32 ||
+      along == a.lhs_contracting.end() || a.rhs_contracting[along - a.lhs_contracting.begin()] != rhs.dimensions()[0]) {
     return nullptr;
   }
   for (int64_t i = 0; i < pieces; ++i) {
@@ -62,7 +62,7 @@ Instruction* JoinedDots(const Match& match, Builder& builder) {
   const Instruction &root = *match.root(), &first = *match['t'];
   const auto dots = root.operands();
   const int64_t along = root.dimensions()[0];
-  if (dots.size() < 2 || !IsPlain(first)) return nullptr;
+  if (dots.size() < 2 || !IsPlainDot(first)) return nullptr;
   const int64_t common = dots[1]->opcode() == Opcode::kDot && dots[1]->operand(0) == first.operand(0) ? 0 : 1;
   const DimensionVector places = PlacesInResult(first, 1 - common);
   const auto place = absl::c_find(places, along);
@@ -94,7 +94,7 @@ Instruction* DotWithCopies(const Match& match, Builder& builder) {
   const int64_t side = root.operand(0) == &copies ? 0 : 1;
   const PrimitiveType type = root.shape().element_type();
   const DimensionVector& summed = side == 0 ? a.lhs_contracting : a.rhs_contracting;
-  if (!IsPlain(root) || summed.empty() || x == &copies || x->shape().element_type() != type ||
+  if (!IsPlainDot(root) || summed.empty() || x == &copies || x->shape().element_type() != type ||
       copies.shape().element_type() != type ||
       absl::c_any_of(summed, [&](int64_t d) { return Contains(copies.dimensions(), d); })) {
     return nullptr;
@@ -111,7 +111,7 @@ Instruction* DotWithCopies(const Match& match, Builder& builder) {
                         builder.Broadcast(match['y'], root.shape().dimensions(), map));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kJoinedDotsRules[] = {
     {"dot(s:concatenate'(...), t:concatenate'(...))", "add(dot(p, q), dot(r, s), ...), of pieces of the sum",
      DotOfJoined, AnyOrder},
     {"concatenate(t:dot'(_, _), ...)", "dot(concatenate(...), y), of dots that share an operand", JoinedDots, AnyOrder},
@@ -123,6 +123,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> JoinedDotRules() { return kRules; }
+absl::Span<const Rule> JoinedDotRules() { return kJoinedDotsRules; }
 
 }  // namespace kiln::passes::simplify

@@ -7,7 +7,9 @@ namespace {
 
 using hlo::WindowDimension;
 
-const hlo::Window& WindowOf(const Instruction& instruction) { return instruction.Get<hlo::WindowAttributes>().window; }
+const hlo::Window& WindowOfJoined(const Instruction& instruction) {
+  return instruction.Get<hlo::WindowAttributes>().window;
+}
 
 // Of one operand, starting at the identity of its one op.
 std::optional<Opcode> CombinerFromIdentity(const Instruction& instruction) {
@@ -66,16 +68,16 @@ Instruction* WindowOfWindow(const Match& match, Builder& builder) {
   const std::optional<Opcode> combiner = CombinerFromIdentity(outer);
   if (!combiner || CombinerFromIdentity(inner) != combiner) return nullptr;
   hlo::WindowAttributes attributes;
-  for (size_t i = 0; i < WindowOf(outer).size(); ++i) {
+  for (size_t i = 0; i < WindowOfJoined(outer).size(); ++i) {
     const std::optional<WindowDimension> joined =
-        Joined(WindowOf(inner)[i], WindowOf(outer)[i], IsIdempotent(*combiner));
+        Joined(WindowOfJoined(inner)[i], WindowOfJoined(outer)[i], IsIdempotent(*combiner));
     if (!joined) return nullptr;
     attributes.window.push_back(*joined);
   }
   // Sums over rows of sums over columns share work.
   const int64_t results = outer.shape().element_count();
   if (Elements(attributes.window) * results >
-      Elements(WindowOf(inner)) * inner.shape().element_count() + Elements(WindowOf(outer)) * results) {
+      Elements(WindowOfJoined(inner)) * inner.shape().element_count() + Elements(WindowOfJoined(outer)) * results) {
     return nullptr;
   }
   return builder.Add(Opcode::kReduceWindow, outer.shape(), {match['x'], outer.operands()[1]}, std::move(attributes),
@@ -97,7 +99,7 @@ Instruction* ReduceOfWindow(const Match& match, Builder& builder) {
     return nullptr;
   }
   for (int64_t i = 0; i < windows.shape().rank(); ++i) {
-    const WindowDimension& d = WindowOf(windows)[i];
+    const WindowDimension& d = WindowOfJoined(windows)[i];
     const int64_t size = match['x']->shape().dimensions(i);
     const bool is_reduced = Contains(root.dimensions(), i);
     if (!is_reduced && (d.size != 1 || d.stride != 1 || d.base_dilation != 1 || IsPadded(d))) return nullptr;
@@ -106,7 +108,7 @@ Instruction* ReduceOfWindow(const Match& match, Builder& builder) {
   return builder.Reduce(match['x'], match['i'], root.dimensions(), root.called_computation());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kJoinedWindowsRules[] = {
     {"reduce-window(t:reduce-window'(x, _), _)", "reduce-window(x), by one combiner, where windows join",
      WindowOfWindow, AnyOrder},
     {"reduce(t:reduce-window'(x, _), i)", "reduce(x, i), of windows that cover x", ReduceOfWindow, AnyOrder},
@@ -114,6 +116,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> JoinedWindowRules() { return kRules; }
+absl::Span<const Rule> JoinedWindowRules() { return kJoinedWindowsRules; }
 
 }  // namespace kiln::passes::simplify

@@ -76,7 +76,7 @@ Instruction* ShiftOfPredicate(const Match& match, Builder& builder) {
                         builder.Splat(shape, 0));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kLogicRules[] = {
     {"and(x, x)", "x"},
     {"and(x, 0)", "0"},
     {"and(x, true)", "x"},
@@ -185,6 +185,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> LogicRules() { return kRules; }
+absl::Span<const Rule> LogicRules() { return kLogicRules; }
 
 }  // namespace kiln::passes::simplify

@@ -63,7 +63,7 @@ bool IsModerate(const Match& match) {
 }
 constexpr Guard ModerateC{"c neither small nor large", IsModerate};
 
-constexpr Rule kRules[] = {
+constexpr Rule kMagnitudeRules[] = {
     {"multiply(abs'(z), abs'(z))", "real(z)^2 + imag(z)^2, or infinity", SquareOfMagnitude, ComplexZ, Rounds},
     {"compare.lt(t:abs'(z), c)", "compare.lt(real(z)^2 + imag(z)^2, c^2)", CompareSquares, ComplexZ, ModerateC, Rounds},
     {"compare.le(t:abs'(z), c)", "compare.le(real(z)^2 + imag(z)^2, c^2)", CompareSquares, ComplexZ, ModerateC, Rounds},
@@ -75,6 +75,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> MagnitudeRules() { return kRules; }
+absl::Span<const Rule> MagnitudeRules() { return kMagnitudeRules; }
 
 }  // namespace kiln::passes::simplify

@@ -17,7 +17,7 @@ Instruction* Less(const Match& match, Builder&) {
 bool AreNotOrdered(const Match& match) { return !AreOrdered(match); }
 constexpr Guard NotOrdered{"c > d", AreNotOrdered};
 
-constexpr Rule kRules[] = {
+constexpr Rule kMinMaxRules[] = {
     {"maximum(x, x)", "x"},
     {"maximum(x, y)", "x, where it is never below y, or y", Greater},
     {"maximum(t:maximum(x, y), y)", "t", NotComplex},
@@ -75,6 +75,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> MinMaxRules() { return kRules; }
+absl::Span<const Rule> MinMaxRules() { return kMinMaxRules; }
 
 }  // namespace kiln::passes::simplify

@@ -157,7 +157,7 @@ Instruction* PadOfBroadcast(const Match& match, Builder& builder) {
   return builder.Broadcast(padded, match.root()->shape().dimensions(), broadcast.dimensions());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kPadRules[] = {
     {"pad(x, y)", "x", Guard{"nothing is added", AddsNothing}},
     {"pad(t:pad(x, y), y)", "pad(x, y)", PadOfPad},
     {"pad(t:pad(x, c), c)", "pad(x, c)", PadOfPad},
@@ -180,6 +180,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> PadRules() { return kRules; }
+absl::Span<const Rule> PadRules() { return kPadRules; }
 
 }  // namespace kiln::passes::simplify

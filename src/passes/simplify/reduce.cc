@@ -285,7 +285,7 @@ Instruction* ApartReduces(const Match& match, Builder& builder) {
   return builder.Tuple(std::move(parts));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kReduceRules[] = {
     {"reduce(_, _, _, _, ...)", "tuple(reduce(x, i), reduce(y, j), ...), of reduces apart from each other",
      ApartReduces},
     {"reduce(x, i)", "broadcast(i)", EmptyX},
@@ -318,6 +318,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> ReduceRules() { return kRules; }
+absl::Span<const Rule> ReduceRules() { return kReduceRules; }
 
 }  // namespace kiln::passes::simplify

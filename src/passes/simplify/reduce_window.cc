@@ -1,6 +1,7 @@
 // Reduce-window with one operand and a combiner that is one op: what is no window after all.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "src/analysis/combiner.h"
 #include "src/passes/simplify/rules.h"
@@ -66,30 +67,117 @@ Instruction* WholeWindow(const Match& match, Builder& builder) {
   return builder.Reshape(reduced, root.shape().dimensions());
 }
 
-// Padding with what windows are padded with anyway. Lanes run along the last dimension, where gaps cost more than the
-// memory that they take.
+// Of windows over an operand with gaps along its last dimension, those that begin equally far behind an element.
+struct Phase {
+  int64_t start = 0;                     // of the first one's first element, in elements of the operand
+  std::vector<DimensionVector> offsets;  // of what a window has of the operand, from there
+};
+
+// The phases of `window`, as many as elements and gaps are apart; none where they are not alike all along, too many, or
+// of too much to be written out, elements of few bits above all.
+std::vector<Phase> PhasesOf(const Window& window, const Shape& result) {
+  constexpr int64_t kMaxPhases = 4;
+  if (window.empty()) return {};
+  const size_t most = hlo::ByteWidth(result.element_type()) < 4 ? 12 : 32;
+  const WindowDimension& last = window.back();
+  if (last.base_dilation == 1 || last.base_dilation > kMaxPhases ||
+      result.dimensions().back() % last.base_dilation != 0)
+    return {};
+  std::vector<Phase> phases(last.base_dilation);
+  size_t elements = 0;
+  for (int64_t phase = 0; phase < last.base_dilation; ++phase) {
+    phases[phase].start = phase - last.padding_low;
+    std::vector<DimensionVector>& offsets = phases[phase].offsets;
+    offsets.push_back({});
+    for (size_t d = 0; d < window.size(); ++d) {
+      if (window[d].stride != 1 || window[d].size > static_cast<int64_t>(most)) return {};
+      std::vector<DimensionVector> longer;
+      for (const DimensionVector& offset : offsets) {
+        for (int64_t k = 0; k < window[d].size; ++k) {
+          const int64_t place = k * window[d].window_dilation;
+          if (d + 1 == window.size() && (phases[phase].start + place) % last.base_dilation != 0) continue;
+          longer.push_back(offset);
+          longer.back().push_back(place);
+        }
+      }
+      offsets = std::move(longer);
+      if (offsets.size() > most) return {};
+    }
+    elements += offsets.size();
+  }
+  return elements <= most ? phases : std::vector<Phase>();
+}
+
+// Lanes run along the last dimension, where gaps cost: the windows of each phase are combined without them, and what
+// phases give alternates.
+Instruction* WindowsByPhase(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const Window& window = WindowOf(root);
+  const std::optional<Opcode> combiner = analysis::CombinerOpcode(*root.called_computation());
+  if (!HasIdentity(root) || IsEmpty(root) || IsEmpty(*match['x'])) return nullptr;
+  const std::vector<Phase> phases = PhasesOf(window, root.shape());
+  if (phases.empty()) return nullptr;
+  // Sums of numbers of few bits are rounded once.
+  const PrimitiveType type = root.shape().element_type();
+  const bool widens = *combiner == Opcode::kAdd && (type == PrimitiveType::kBF16 || type == PrimitiveType::kF16);
+  const PrimitiveType made = widens ? PrimitiveType::kF32 : type;
+  Instruction *x = builder.Convert(match['x'], made), *init = builder.Convert(match['i'], made);
+  const int64_t last = static_cast<int64_t>(window.size()) - 1, gap = window.back().base_dilation;
+  DimensionVector of_phase = root.shape().dimensions(), column;
+  of_phase.back() /= gap;
+  column = of_phase;
+  column.push_back(1);
+  std::vector<Instruction*> columns;
+  for (const Phase& phase : phases) {
+    Instruction* combined = nullptr;
+    for (const DimensionVector& offset : phase.offsets) {
+      hlo::PadAttributes pad;
+      for (int64_t d = 0; d <= last; ++d) {
+        const int64_t low = d == last ? -((phase.start + offset[d]) / gap) : window[d].padding_low - offset[d];
+        pad.interior.push_back(d == last ? 0 : window[d].base_dilation - 1);
+        pad.low.push_back(low);
+        pad.high.push_back(of_phase[d] - low - ((x->shape().dimensions(d) - 1) * (pad.interior[d] + 1) + 1));
+      }
+      Instruction* element = builder.Add(Opcode::kPad, Shape(made, of_phase), {x, init}, pad);
+      combined = combined == nullptr ? element : builder.Binary(*combiner, combined, element);
+    }
+    if (combined == nullptr) combined = builder.BroadcastScalar(init, of_phase);
+    columns.push_back(builder.Reshape(builder.Convert(combined, type), column));
+  }
+  return builder.Reshape(builder.Concatenate(columns, last + 1), root.shape().dimensions());
+}
+
+// Padding with what windows are padded with anyway. Gaps along the last dimension, where lanes run, cost more than the
+// memory that they take, unless windows go by phases.
 Instruction* WindowOfPad(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
-  hlo::PadAttributes pad = match['t']->Get<hlo::PadAttributes>();
-  hlo::WindowAttributes attributes = root.Get<hlo::WindowAttributes>();
+  const hlo::PadAttributes& pad = match['t']->Get<hlo::PadAttributes>();
   if (!HasIdentity(root)) return nullptr;
-  for (size_t i = 0; i < pad.low.size(); ++i) {
-    WindowDimension& d = attributes.window[i];
-    if (pad.low[i] < 0 || pad.high[i] < 0 || d.base_dilation != 1) return nullptr;
-    if (i + 1 == pad.low.size() && pad.interior[i] != 0) continue;
-    d.base_dilation += std::exchange(pad.interior[i], 0);
-    d.padding_low += std::exchange(pad.low[i], 0);
-    d.padding_high += std::exchange(pad.high[i], 0);
+  for (const bool takes_gaps : {true, false}) {
+    hlo::PadAttributes left = pad;
+    hlo::WindowAttributes attributes = root.Get<hlo::WindowAttributes>();
+    for (size_t i = 0; i < pad.low.size(); ++i) {
+      WindowDimension& d = attributes.window[i];
+      if (pad.low[i] < 0 || pad.high[i] < 0 || d.base_dilation != 1) return nullptr;
+      if (!takes_gaps && i + 1 == pad.low.size()) continue;
+      d.base_dilation += std::exchange(left.interior[i], 0);
+      d.padding_low += std::exchange(left.low[i], 0);
+      d.padding_high += std::exchange(left.high[i], 0);
+    }
+    if (takes_gaps && pad.interior.back() != 0 && PhasesOf(attributes.window, root.shape()).empty()) {
+      continue;
+    }
+    if (left == pad) return nullptr;
+    Instruction* input = match['x'];
+    if (left.interior.back() != 0) {
+      DimensionVector dimensions = input->shape().dimensions();
+      dimensions.back() = match['t']->shape().dimensions().back();
+      input = builder.Add(Opcode::kPad, Shape(root.shape().element_type(), dimensions), {input, root.operand(1)}, left);
+    }
+    return builder.Add(Opcode::kReduceWindow, root.shape(), {input, root.operand(1)}, attributes,
+                       root.called_computations());
   }
-  if (pad == match['t']->Get<hlo::PadAttributes>()) return nullptr;
-  Instruction* input = match['x'];
-  if (pad.interior.back() != 0) {
-    DimensionVector dimensions = input->shape().dimensions();
-    dimensions.back() = match['t']->shape().dimensions().back();
-    input = builder.Add(Opcode::kPad, Shape(root.shape().element_type(), dimensions), {input, root.operand(1)}, pad);
-  }
-  return builder.Add(Opcode::kReduceWindow, root.shape(), {input, root.operand(1)}, attributes,
-                     root.called_computations());
+  return nullptr;
 }
 
 // Windows as wide as the gaps between elements are apart: each window has one element, and each element as many.
@@ -175,7 +263,7 @@ Instruction* WindowsOfCopies(const Match& match, Builder& builder) {
 bool StartsAtIdentity(const Match& match) { return HasIdentity(*match.root()); }
 constexpr Guard IdentityI{"i the combiner's identity", StartsAtIdentity};
 
-constexpr Rule kRules[] = {
+constexpr Rule kReduceWindowRules[] = {
     {"reduce-window(x, i)", "broadcast(i)", EmptyX, IdentityI},
     {"reduce-window(broadcast(x), i)", "broadcast(x), where combining equal values gives that value", WindowsOfCopies,
      ScalarX},
@@ -184,12 +272,14 @@ constexpr Rule kRules[] = {
     {"reduce-window(x, i)", "reshape(reduce(x, i)), where a window is the whole", WholeWindow},
     {"reduce-window(t:pad(x, c), c)", "reshape(broadcast(x)), of windows that each have one element", WindowsOfSpread},
     {"reduce-window(t:pad(x, c), c)", "reduce-window(x, c), with padding", WindowOfPad},
+    {"reduce-window(x, i)", "reshape(concatenate(...)), of windows that begin equally far behind an element of x",
+     WindowsByPhase, SignlessZero},
     {"reduce-window(t:broadcast(x), i)", "broadcast(reduce-window(broadcast(x), i)), of fewer dimensions",
      WindowsOfEqual},
 };
 
 }  // namespace
 
-absl::Span<const Rule> ReduceWindowRules() { return kRules; }
+absl::Span<const Rule> ReduceWindowRules() { return kReduceWindowRules; }
 
 }  // namespace kiln::passes::simplify

@@ -88,7 +88,7 @@ Instruction* ReshapeOfIota(const Match& match, Builder& builder) {
 }
 
 // "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
-constexpr Rule kRules[] = {
+constexpr Rule kReshapeRules[] = {
     {"copy(x)", "x"},
     {"reshape(x)", "x"},
     {"reshape(reshape(x))", "reshape(x)"},
@@ -101,6 +101,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> ReshapeRules() { return kRules; }
+absl::Span<const Rule> ReshapeRules() { return kReshapeRules; }
 
 }  // namespace kiln::passes::simplify

@@ -57,7 +57,7 @@ bool IsMaskOfDBits(const Match& match) {
 }
 constexpr Guard MaskOfDBits{"c = 2^d - 1", IsMaskOfDBits};
 
-constexpr Rule kRules[] = {
+constexpr Rule kSelectRules[] = {
     {"select(true, x, y)", "x"},
     {"select(false, x, y)", "y"},
     {"select(p, x, x)", "x"},
@@ -117,6 +117,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> SelectRules() { return kRules; }
+absl::Span<const Rule> SelectRules() { return kSelectRules; }
 
 }  // namespace kiln::passes::simplify

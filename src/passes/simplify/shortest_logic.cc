@@ -10,7 +10,7 @@ namespace kiln::passes::simplify {
 namespace {
 
 constexpr size_t kMaxLeaves = 3;
-constexpr size_t kMaxOps = 10;
+constexpr size_t kMaxLogicOps = 10;
 constexpr int kTables = 256;
 // What three values are in the eight cases that there are.
 constexpr std::array<uint8_t, kMaxLeaves> kLeafTables = {0xf0, 0xcc, 0xaa};
@@ -83,7 +83,7 @@ class Logic {
   explicit Logic(Instruction* root) {
     InnerOps open(root->operands().begin(), root->operands().end()), next;
     leaves_ = LeavesAmong(open);
-    for (size_t opened = 0; opened < kMaxOps; ++opened) {
+    for (size_t opened = 0; opened < kMaxLogicOps; ++opened) {
       size_t fewest = kMaxLeaves + 2;
       for (Instruction* x : open) {
         if (!IsLogic(*x)) continue;

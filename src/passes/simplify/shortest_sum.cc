@@ -9,7 +9,7 @@ namespace kiln::passes::simplify {
 namespace {
 
 constexpr size_t kMaxTerms = 4;
-constexpr int kMaxOps = 10;
+constexpr int kMaxSumOps = 10;
 
 struct Term {
   Instruction* x;
@@ -56,7 +56,7 @@ class Sum {
     const int bits = hlo::BitWidth(type_);
     mask_ = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
     terms_.push_back({root, 1});
-    for (bool more = true; more && ops_.size() < kMaxOps;) {
+    for (bool more = true; more && ops_.size() < kMaxSumOps;) {
       more = false;
       for (const Term& term : terms_) {
         const std::optional<Step> step = StepOf(*term.x);

@@ -180,7 +180,7 @@ Instruction* SliceOfUpdate(const Match& match, Builder& builder) {
 }
 
 // "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
-constexpr Rule kRules[] = {
+constexpr Rule kSliceRules[] = {
     {"slice(x)", "x"},
     {"slice(slice(x))", "slice(x)", SliceOfSlice},
     {"slice(broadcast(x))", "broadcast(slice(x))", SliceOfBroadcast},
@@ -190,11 +190,12 @@ constexpr Rule kRules[] = {
     {"slice(t:reverse'(x))", "reverse(slice(x))", SliceOfReverse},
     {"slice(t:iota())", "add(multiply(iota(), stride), start)", SliceOfIota},
     {"slice(reshape'(x))", "reshape(slice(x)), where sizes of 1 come and go", SliceOfUnitReshape},
-    {"slice(t:dynamic-update-slice(x, y, ...))", "slice(y) within, unless y is made in place, slice(x) beside", SliceOfUpdate},
+    {"slice(t:dynamic-update-slice(x, y, ...))", "slice(y) within, unless y is made in place, slice(x) beside",
+     SliceOfUpdate},
 };
 
 }  // namespace
 
-absl::Span<const Rule> SliceRules() { return kRules; }
+absl::Span<const Rule> SliceRules() { return kSliceRules; }
 
 }  // namespace kiln::passes::simplify

@@ -12,7 +12,7 @@ using hlo::WindowDimension;
 
 const SliceAttributes& SliceOf(const Match& match) { return match.root()->Get<SliceAttributes>(); }
 
-bool CutsMost(const Match& match) {
+bool CutsMostOfResult(const Match& match) {
   return 2 * match.root()->shape().element_count() <= match['t']->shape().element_count();
 }
 
@@ -28,7 +28,7 @@ void CopyDimension(const SliceAttributes& from, int64_t from_dimension, SliceAtt
 
 Instruction* SliceOfElementwise(const Match& match, Builder& builder) {
   const Instruction& t = *match['t'];
-  if (!CutsMost(match)) return nullptr;
+  if (!CutsMostOfResult(match)) return nullptr;
   std::vector<Instruction*> operands;
   for (Instruction* operand : t.operands()) {
     operands.push_back(operand->shape().IsScalar() ? operand : builder.Slice(operand, SliceOf(match)));
@@ -112,7 +112,7 @@ Instruction* SliceOfWindows(const Match& match, Builder& builder) {
 Instruction* SliceOfConvolution(const Match& match, Builder& builder) {
   const Instruction& convolution = *match['t'];
   hlo::ConvolutionAttributes a = convolution.Get<hlo::ConvolutionAttributes>();
-  if (!CutsMost(match) || a.feature_group_count != 1 || a.batch_group_count != 1) return nullptr;
+  if (!CutsMostOfResult(match) || a.feature_group_count != 1 || a.batch_group_count != 1) return nullptr;
   SliceAttributes input = WholeOf(match['x']->shape()), kernel = WholeOf(match['w']->shape());
   CopyDimension(SliceOf(match), a.output_batch, &input, a.input_batch);
   CopyDimension(SliceOf(match), a.output_feature, &kernel, a.kernel_output_feature);
@@ -149,7 +149,7 @@ Instruction* SliceOfGather(const Match& match, Builder& builder) {
 Instruction* SliceOfDot(const Match& match, Builder& builder) {
   const SliceAttributes& slice = SliceOf(match);
   const auto& dot = match['t']->Get<hlo::DotAttributes>();
-  if (!CutsMost(match)) return nullptr;
+  if (!CutsMostOfResult(match)) return nullptr;
   const DimensionVector* batch[] = {&dot.lhs_batch, &dot.rhs_batch};
   const DimensionVector* contracting[] = {&dot.lhs_contracting, &dot.rhs_contracting};
   Instruction* operands[] = {match['x'], match['y']};
@@ -167,7 +167,7 @@ Instruction* SliceOfDot(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kDot, match.root()->shape(), {operands[0], operands[1]}, match['t']->attributes());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kSliceOfResultsRules[] = {
     {"slice(t:elementwise'(...))", "elementwise(slice(p), slice(q), ...), where most is cut off", SliceOfElementwise},
     {"slice(t:sort'(x))", "sort(slice(x)), of whole rows", SliceOfSort},
     {"slice(t:sort'(x))", "reduce.maximum(x, lowest) or its like, of one end of rows", EndOfSort},
@@ -181,6 +181,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> SliceOfResultRules() { return kRules; }
+absl::Span<const Rule> SliceOfResultRules() { return kSliceOfResultsRules; }
 
 }  // namespace kiln::passes::simplify

@@ -181,7 +181,7 @@ Instruction* ExtremeOfTop(const Match& match, Builder& builder) {
                          root.shape().dimensions());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kSortRules[] = {
     {"get-tuple-element(t:topk'(x))", "reduce.maximum(x, lowest) or its like, of one number of each row", ExtremeOfTop},
     {"sort(...)", "its operands, where no key changes along rows", SortOfCopies},
     {"sort(...)", "its operands or their reverse, by a count", SortOfCount},
@@ -197,6 +197,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> SortRules() { return kRules; }
+absl::Span<const Rule> SortRules() { return kSortRules; }
 
 }  // namespace kiln::passes::simplify

@@ -242,7 +242,7 @@ Instruction* ReverseOfIota(const Match& match, Builder& builder) {
   return builder.Binary(Opcode::kSubtract, builder.Splat(shape, number), match['t']);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kTransposeRules[] = {
     {"transpose(x)", "x", Guard{"the order stays", KeepsOrder}},
     {"transpose(transpose(x))", "transpose(x)", TransposeOfTranspose},
     {"transpose(t:reshape'(u:transpose'(x)))", "reshape(transpose(x)), or a reshape before, or only one of both",
@@ -263,6 +263,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::Span<const Rule> TransposeRules() { return kRules; }
+absl::Span<const Rule> TransposeRules() { return kTransposeRules; }
 
 }  // namespace kiln::passes::simplify

@@ -13,15 +13,15 @@
 namespace kiln::runtime::ffi {
 namespace {
 
-struct State {
+struct BlasState {
   absl::Mutex mutex;
   BlasControl control ABSL_GUARDED_BY(mutex);
   int64_t limits ABSL_GUARDED_BY(mutex) = 0;
   int chosen ABSL_GUARDED_BY(mutex) = 0;  // threads, before the first limit
 };
 
-State& TheState() {
-  static State& state = *new State;
+BlasState& TheState() {
+  static BlasState& state = *new BlasState;
   return state;
 }
 
@@ -53,20 +53,20 @@ BlasControl ControlOfLoaded() {
 }  // namespace
 
 void FindBlasControl() {
-  State& state = TheState();
+  BlasState& state = TheState();
   const absl::MutexLock lock(&state.mutex);
   if (state.control.set == nullptr) state.control = ControlOfLoaded();
 }
 
 void SetBlasControlForTest(BlasControl control) {
-  State& state = TheState();
+  BlasState& state = TheState();
   const absl::MutexLock lock(&state.mutex);
   state.control = control;
 }
 
 OneBlasThread::OneBlasThread(bool limits) : limits_(limits) {
   if (!limits_) return;
-  State& state = TheState();
+  BlasState& state = TheState();
   const absl::MutexLock lock(&state.mutex);
   if (state.control.set == nullptr || state.limits++ > 0) return;
   state.chosen = state.control.get();
@@ -75,7 +75,7 @@ OneBlasThread::OneBlasThread(bool limits) : limits_(limits) {
 
 OneBlasThread::~OneBlasThread() {
   if (!limits_) return;
-  State& state = TheState();
+  BlasState& state = TheState();
   const absl::MutexLock lock(&state.mutex);
   if (state.limits == 0 || --state.limits > 0) return;
   if (state.chosen > 1) state.control.set(state.chosen);
