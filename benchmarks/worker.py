@@ -30,14 +30,14 @@ class Setup:
     planned_bytes: int  # temporaries that the compiler planned, -1 where it does not say
 
 
-def _status_bytes(field):
+def status_bytes(field):
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _reset_peak():
+def reset_peak():
     try:
         pathlib.Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -114,10 +114,10 @@ def _set_up(engine, name, folder):
     program = programs.all_programs()[name]
     kind = _Jax if engine in ("kiln", "cpu") else _Peer
     subject = kind(engine, program)
-    _reset_peak()
-    before = _status_bytes("VmRSS")
+    reset_peak()
+    before = status_bytes("VmRSS")
     result = subject.first_run()
-    memory_bytes = max(_status_bytes("VmHWM") - before, 0)
+    memory_bytes = max(status_bytes("VmHWM") - before, 0)
     handle = tempfile.NamedTemporaryFile(dir=folder, suffix=".npz", delete=False)
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(result)]
     # The file format knows numpy's own types only.

@@ -2,16 +2,19 @@
 
 import os
 import pathlib
+import statistics
 
 os.environ.setdefault("JAX_PLATFORMS", "kiln,cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import jax
+import numpy
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.lib import xla_client
 from jaxlib.mlir.dialects import stablehlo
 
 from benchmarks import programs, temporaries
+from benchmarks.worker import reset_peak, status_bytes
 
 
 def sizes(stats):
@@ -20,13 +23,18 @@ def sizes(stats):
     return temporary, stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes + temporary
 
 
-def of_function(function, arguments, device):
+def compiled(function, arguments, device):
     def shape(x):
         kind = x.dtype if isinstance(x, jax.ShapeDtypeStruct) else jax.dtypes.canonicalize_dtype(jax.numpy.result_type(x))
         return jax.ShapeDtypeStruct(jax.numpy.shape(x), kind, sharding=jax.sharding.SingleDeviceSharding(device))
 
     jitted = function if hasattr(function, "lower") else jax.jit(function)
-    return sizes(jitted.lower(*jax.tree.map(shape, arguments)).compile().memory_analysis())
+    return jitted.lower(*jax.tree.map(shape, arguments)).compile()
+
+
+def program(name):
+    known = temporaries.all_programs()
+    return known[name] if name in known else programs.all_programs()[name].build()
 
 
 def of_text(text, device):
@@ -43,8 +51,34 @@ def measure(name):
         if name.endswith(".mlir"):
             text = pathlib.Path(name).read_text()
             return name, *(of_text(text, device) for device in devices)
-        known = temporaries.all_programs()
-        function, arguments = known[name] if name in known else programs.all_programs()[name].build()
-        return name, *(of_function(function, arguments, device) for device in devices)
+        function, arguments = program(name)
+        return name, *(sizes(compiled(function, arguments, device).memory_analysis()) for device in devices)
     except Exception as error:  # noqa: BLE001: whatever a compiler says
         return name, f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
+
+
+def growth(name, platform):
+    """By how many bytes this process grows when it runs the program for the first time, what libraries take included."""
+    device = jax.devices(platform)[0]
+    numbers = numpy.random.default_rng(0)
+
+    def value(x):
+        if isinstance(x, jax.ShapeDtypeStruct):
+            x = numbers.random(x.shape).astype(x.dtype)
+        return jax.device_put(x, device)
+
+    function, arguments = program(name)
+    executable = compiled(function, arguments, device)
+    values = jax.block_until_ready(jax.tree.map(value, arguments))
+    # What an engine sets up with its first run is not the program's.
+    jax.block_until_ready(compiled(lambda x: x + 1, (numpy.float32(0),), device)(jax.device_put(numpy.float32(0), device)))
+    reset_peak()
+    before = status_bytes("VmRSS")
+    jax.block_until_ready(executable(*values))
+    return status_bytes("VmHWM") - before
+
+
+def growths(pool, name, runs=3):
+    """Medians on Kiln and on XLA:CPU, of processes of their own: `pool` has each of them work once."""
+    measured = {platform: [pool.submit(growth, name, platform) for _ in range(runs)] for platform in ("kiln", "cpu")}
+    return [int(statistics.median(run.result() for run in runs)) for runs in measured.values()]
