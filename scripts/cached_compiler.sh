@@ -3,7 +3,9 @@
 #
 # A precompiled header holds the paths of its checkout, so that by its bytes no other checkout's results would be taken
 # for those of this one. ccache knows it by the file beside it instead: the sum of all headers that it was made of.
-export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true
+# Paths inside the checkout are compared from its root.
+CCACHE_BASEDIR=$(cd "$(dirname "$0")/.." && pwd)
+export CCACHE_BASEDIR CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true
 "$@" || exit
 for argument; do
   case $argument in
