@@ -27,7 +27,7 @@ library: build/build.ninja setup-python
 	@ninja -C build $(notdir $(LIBRARY))
 	@scripts/optimize_layout.sh build $(PYTHON)
 
-bench: wheel  ## measure some 260 programs beside XLA:CPU, with a page of plots; python -m benchmarks --help for parts
+bench: wheel  ## measure some 300 programs beside XLA:CPU, with a page of plots; python -m benchmarks --help for parts
 	@$(PYTHON) -m benchmarks
 
 coverage: wheel  ## run every public function of JAX on Kiln against XLA:CPU and write docs/coverage.md
