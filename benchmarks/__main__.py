@@ -3,7 +3,7 @@
 Each program runs in a process of its own per engine; engines take turns, so that a busy moment of the machine meets all.
 A ratio is XLA:CPU's figure over Kiln's: above 1 Kiln is better. Results are compared, and a difference is a failure.
 
-  python -m benchmarks                                  everything: 306 programs, about 20 minutes
+  python -m benchmarks                                  everything: 307 programs, about 20 minutes
   python -m benchmarks --only 'sort|scan'               programs whose names match
   python -m benchmarks --quick                          a short look at each
   python -m benchmarks --peers torch,onnxruntime        beside other libraries too, where a program is written for them

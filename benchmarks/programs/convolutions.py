@@ -62,4 +62,5 @@ add("pooling", "max_nchw", lambda x: pool_rows(x, jax.lax.max, -jnp.inf, 3, 2), 
 add("pooling", "average_nchw", lambda x: pool_rows(x, jax.lax.add, 0.0, 3, 1) / 9, normal(8, 64, 56, 56))
 add("pooling", "average_2x2", lambda x: pool(x, jax.lax.add, 0.0) / 4, normal(8, 56, 56, 128))
 add("pooling", "max_grad", jax.grad(lambda x: (pool(x, jax.lax.max, -jnp.inf) ** 2).sum()), normal(8, 56, 56, 64))
+add("pooling", "average_nchw_grad", jax.grad(lambda x: (pool_rows(x, jax.lax.add, 0.0, 3, 2) ** 2).sum()), normal(8, 64, 56, 56))
 add("pooling", "global_average", lambda x: x.mean((1, 2)), normal(32, 7, 7, 2048))

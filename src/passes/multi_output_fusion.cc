@@ -18,6 +18,7 @@
 #include "src/base/cpu_tuning.h"
 #include "src/passes/broadcast_sinking.h"
 #include "src/passes/fusion_body.h"
+#include "src/passes/waiting_results.h"
 
 namespace kiln::passes {
 namespace {
@@ -154,6 +155,7 @@ class Merger {
 
   bool Run() {
     OrderByLevel();
+    if (computation_ == computation_->parent()->entry()) waiting_ = WaitingResults(*computation_);
     absl::flat_hash_set<const Instruction*> ordered;  // by control dependencies
     for (const Instruction* instruction : order_) {
       ordered.insert(instruction->control_predecessors().begin(), instruction->control_predecessors().end());
@@ -239,6 +241,8 @@ class Merger {
     KernelGroup& a = groups_[into];
     KernelGroup& b = groups_[from];
     if (a.members.size() + b.members.size() > kMaxMembers || a.ops + b.ops > kMaxOps) return false;
+    // They are made last, and leave their memory to others until then.
+    if (TemporaryAwaited(a) != TemporaryAwaited(b)) return false;
     double saved_bytes = 0;
     size_t operands = a.operands.size();
     for (const Instruction* operand : b.operands) {
@@ -278,6 +282,12 @@ class Merger {
     a.position = position;
     b = KernelGroup();
     return true;
+  }
+
+  // What the members, results of the program, wait for; null where they do not.
+  const Instruction* TemporaryAwaited(const KernelGroup& group) const {
+    const auto found = waiting_.find(group.members[0]);
+    return found == waiting_.end() ? nullptr : found->second;
   }
 
   // Whether each element of `user`, a kernel, needs of its operand `value` that at its own index alone.
@@ -335,6 +345,7 @@ class Merger {
   absl::flat_hash_map<const Instruction*, std::string> spaces_;
   absl::flat_hash_map<const Instruction*, size_t> group_of_;
   absl::flat_hash_map<const Instruction*, std::vector<bool>> at_identity_;  // by operand
+  absl::flat_hash_map<const Instruction*, const Instruction*> waiting_;     // WaitingResults
   std::vector<KernelGroup> groups_;
 };
 

@@ -61,6 +61,7 @@
 #include "src/passes/vector_products.h"
 #include "src/passes/while_loop_constant_sinking.h"
 #include "src/passes/while_loop_invariant_code_motion.h"
+#include "src/passes/waiting_results.h"
 #include "src/passes/while_loop_simplifier.h"
 #include "src/passes/while_loop_trip_count_annotator.h"
 #include "src/passes/while_loop_unroller.h"
@@ -169,6 +170,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"broadcast-sinking", SinkBroadcasts}},
       {{"multi-output-fusion", MergeKernels}, kCpu},
       {{"row-chain-fusion", FuseRowChains}, kCpu},
+      {{"waiting-results", HoldResultsBack}, kCpu},
       {{"schedule", ScheduleModule}},
   };
 }

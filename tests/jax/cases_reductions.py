@@ -116,6 +116,7 @@ CASES = [
     Case("max_pool_same_padding", window(lax.max, -np.inf, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), normal(2, 7, 6, 3)),
     Case("average_pool", window(lax.add, 0, (1, 2, 2, 1), (1, 1, 1, 1)), normal(2, 8, 6, 3)),
     Case("sum_among_holes", _sums_among_holes, normal(5, 67)),
+    *[Case(f"average_pool_gradient_{size}_{step}_{padding.lower()}", jax.grad(lambda x, w=window(lax.add, 0, (1, size, size), (1, step, step), padding): jnp.sum(w(x) ** 2)), normal(3, 24, 24)) for size, step in ((3, 2), (4, 2), (5, 3), (2, 3)) for padding in ("SAME", "VALID")],
     Case("max_pool_gradient", jax.grad(lambda x: jnp.sum(window(lax.max, -np.inf, (2, 2), (2, 2))(x) ** 2)), normal(8, 6)),
     Case("interp", lambda x, xp, fp: jnp.interp(x, xp, fp), lambda rng: (np.float32(rng.uniform(0, 9, 40)), np.arange(10, dtype=np.float32), np.float32(rng.standard_normal(10)))),
     Case("covariance", jnp.cov, normal(5, 60)),
