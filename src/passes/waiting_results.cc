@@ -14,6 +14,8 @@ namespace {
 using hlo::Opcode;
 
 constexpr int64_t kMinTemporaryBytes = 128 << 10;
+// Of a temporary: results that wait for it, and kernels that read it.
+constexpr size_t kMaxEdges = 64;
 
 bool IsLoopKernel(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kFusion) {
@@ -23,15 +25,18 @@ bool IsLoopKernel(const Instruction& instruction) {
 }
 
 // Whoever reads `value`, by whatever name.
-void AddReaders(const Instruction& value, std::vector<Instruction*>* readers) {
-  for (Instruction* user : value.users()) {
-    analysis::IsView(*user) && !user->IsRoot() ? AddReaders(*user, readers) : readers->push_back(user);
-  }
-}
-
 std::vector<Instruction*> ReadersOf(const Instruction& value) {
   std::vector<Instruction*> readers;
-  AddReaders(value, &readers);
+  std::vector<const Instruction*> names = {&value};
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (Instruction* user : names[i]->users()) {
+      if (analysis::IsView(*user) && !user->IsRoot()) {
+        names.push_back(user);
+      } else {
+        readers.push_back(user);
+      }
+    }
+  }
   return readers;
 }
 
@@ -44,18 +49,20 @@ bool IsOnlyResults(const Instruction& kernel) {
 
 bool IsReadForLess(const Instruction& kernel) {
   const std::vector<Instruction*> readers = ReadersOf(kernel);
-  return !readers.empty() && absl::c_all_of(readers, [&](const Instruction* reader) {
+  return !readers.empty() && readers.size() <= kMaxEdges && absl::c_all_of(readers, [&](const Instruction* reader) {
     const hlo::Shape& shape = reader->shape();
     const int64_t parts = shape.IsTuple() ? static_cast<int64_t>(shape.tuple_shapes().size()) : 1;
     return !reader->IsRoot() && 2 * shape.byte_count() <= parts * kernel.shape().byte_count();
   });
 }
 
-bool IsBeside(const Instruction& result, const Instruction& temporary) {
-  const hlo::Shape& first = result.shape().IsTuple() ? result.shape().tuple_shapes(0) : result.shape();
-  return first == temporary.shape() && absl::c_all_of(result.operands(), [&](const Instruction* operand) {
-           return absl::c_linear_search(temporary.operands(), operand);
-         });
+// Kernels of one shape that read the same arrays. The shape is that of all their results.
+using Place = std::pair<std::vector<const Instruction*>, hlo::Shape>;
+
+Place PlaceOf(const Instruction& kernel) {
+  std::vector<const Instruction*> operands(kernel.operands().begin(), kernel.operands().end());
+  absl::c_sort(operands);
+  return {std::move(operands), kernel.shape().IsTuple() ? kernel.shape().tuple_shapes(0) : kernel.shape()};
 }
 
 }  // namespace
@@ -63,8 +70,14 @@ bool IsBeside(const Instruction& result, const Instruction& temporary) {
 absl::flat_hash_map<const Instruction*, const Instruction*> WaitingResults(const Computation& entry) {
   absl::flat_hash_map<const Instruction*, const Instruction*> waiting;
   if (!entry.parent()->aliases().empty()) return waiting;  // what is given for results is in their memory
+  const std::vector<Instruction*> order = entry.PostOrder();
+  absl::flat_hash_map<Place, std::vector<const Instruction*>> results;
+  for (const Instruction* result : order) {
+    if (IsLoopKernel(*result) && IsOnlyResults(*result)) results[PlaceOf(*result)].push_back(result);
+  }
+  if (results.empty()) return waiting;
   absl::flat_hash_set<const Instruction*> temporaries;
-  for (const Instruction* temporary : entry.PostOrder()) {
+  for (const Instruction* temporary : order) {
     if (!IsLoopKernel(*temporary) || !temporary->shape().IsArray() ||
         temporary->shape().byte_count() < kMinTemporaryBytes || !IsReadForLess(*temporary)) {
       continue;
@@ -73,17 +86,10 @@ absl::flat_hash_map<const Instruction*, const Instruction*> WaitingResults(const
       const Instruction* source = SourceOf(operand);
       return source->IsParameter() || source->IsConstant() || temporaries.contains(source);
     });
-    if (!stays) continue;
-    for (const Instruction* operand : temporary->operands()) {
-      for (const Instruction* result : operand->users()) {
-        if (result == temporary || !IsLoopKernel(*result) || !IsOnlyResults(*result) ||
-            !IsBeside(*result, *temporary)) {
-          continue;
-        }
-        waiting.try_emplace(result, temporary);
-        temporaries.insert(temporary);
-      }
-    }
+    const auto beside = results.find(PlaceOf(*temporary));
+    if (!stays || beside == results.end() || beside->second.size() > kMaxEdges) continue;
+    temporaries.insert(temporary);
+    for (const Instruction* result : beside->second) waiting.try_emplace(result, temporary);
   }
   return waiting;
 }
