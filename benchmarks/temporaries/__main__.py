@@ -3,8 +3,8 @@
 Programs are only compiled. Temporaries are memory_analysis().temp_size_in_bytes, the peak is the total of arguments, results
 and temporaries less what results share with arguments (XLA:CPU's own peak_memory_in_bytes leaves its temporaries out). What
 single kernels work in is in neither: on Kiln four megabytes at most, kMaxWorkspaceBytes, on XLA:CPU whatever its libraries
-take. Where Kiln's peak is higher, both therefore run the program too, and what their processes grow by decides. Exit code
-1: there was one where Kiln took more.
+take. Where Kiln's peak is higher, both therefore run the program too, and what their processes grow by stands beside it.
+Exit code 1: there was a higher peak.
 
   python -m benchmarks.temporaries                       some 1000 programs, those of the benchmark among them
   python -m benchmarks.temporaries --only 'gradient'     programs whose names match
@@ -68,7 +68,7 @@ def main():
     for group in (*count, "all"):
         numbers = [counter.total() if group == "all" else counter[group] for counter in (count, more, peaks, grown)]
         print("{:20} {:>8} {:>17} {:>13} {:>14}".format(group, *numbers))
-    return 1 if (peaks if options.text else grown).total() else 0
+    return 1 if peaks.total() else 0
 
 
 if __name__ == "__main__":

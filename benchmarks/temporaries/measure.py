@@ -81,4 +81,4 @@ def growth(name, platform):
 def growths(pool, name, runs=3):
     """Medians on Kiln and on XLA:CPU, of processes of their own: `pool` has each of them work once."""
     measured = {platform: [pool.submit(growth, name, platform) for _ in range(runs)] for platform in ("kiln", "cpu")}
-    return [int(statistics.median(run.result() for run in runs)) for runs in measured.values()]
+    return [int(statistics.median(run.result() for run in tries)) for tries in measured.values()]
