@@ -191,12 +191,24 @@ const Instruction* BehindViews(const Instruction* value) {
   return value;
 }
 
-int64_t GroupsBetween(const std::vector<const Instruction*>& steps) {
+int64_t GroupFinder::OfCode(const Instruction& step) {
+  const auto [known, is_new] = of_code_.try_emplace(&step);
+  if (is_new) known->second = GroupsOfCode(step);
+  return known->second;
+}
+
+int64_t GroupFinder::OfOperand(const Instruction& step, int64_t index, int64_t most) {
+  const auto [known, is_new] = of_operands_.try_emplace({&step, index, most});
+  if (is_new) known->second = RowGroups(step, index, most);
+  return known->second;
+}
+
+int64_t GroupFinder::Between(const std::vector<const Instruction*>& steps) {
   int64_t groups = 0;
-  for (const Instruction* step : steps) groups = std::gcd(groups, GroupsOfCode(*step));
+  for (const Instruction* step : steps) groups = std::gcd(groups, OfCode(*step));
   for (const Instruction* step : steps) {
     for (int64_t i = 0; i < step->operand_count(); ++i) {
-      if (absl::c_linear_search(steps, BehindViews(step->operand(i)))) groups = RowGroups(*step, i, groups);
+      if (absl::c_linear_search(steps, BehindViews(step->operand(i)))) groups = OfOperand(*step, i, groups);
     }
   }
   return groups;
@@ -214,7 +226,7 @@ RowChain FindRowChain(const Instruction& fusion) {
     if (inner != nullptr && inner->kind == hlo::FusionKind::kCustom) return {};
     if (!is_source && BehindViews(step) == step) chain.steps.push_back(step);
   }
-  chain.groups = GroupsBetween(chain.steps);
+  chain.groups = GroupFinder().Between(chain.steps);
   if (chain.steps.size() < 2 || chain.groups < 2 || chain.steps.back() != fusion.called_computation()->root()) {
     chain.steps.clear();
   }

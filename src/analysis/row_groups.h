@@ -5,8 +5,10 @@
 #define KILN_ANALYSIS_ROW_GROUPS_H_
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "src/hlo/instruction.h"
 
 namespace kiln::analysis {
@@ -25,8 +27,19 @@ struct RowChain {
 // What `value` is a view of.
 const hlo::Instruction* BehindViews(const hlo::Instruction* value);
 
-// Of steps in order: the groups of what is between them.
-int64_t GroupsBetween(const std::vector<const hlo::Instruction*>& steps);
+// Asked about chains that have steps in common, it looks at each of these once. Steps outlive it, unchanged.
+class GroupFinder {
+ public:
+  // Of steps in order: the groups of what is between them.
+  int64_t Between(const std::vector<const hlo::Instruction*>& steps);
+
+ private:
+  int64_t OfCode(const hlo::Instruction& step);
+  int64_t OfOperand(const hlo::Instruction& step, int64_t index, int64_t most);
+
+  absl::flat_hash_map<const hlo::Instruction*, int64_t> of_code_;
+  absl::flat_hash_map<std::tuple<const hlo::Instruction*, int64_t, int64_t>, int64_t> of_operands_;  // by index, most
+};
 
 // The chain that `fusion` is; without steps where it is none.
 RowChain FindRowChain(const hlo::Instruction& fusion);

@@ -116,6 +116,7 @@ class NativeExecutable : public Executable {
 
     emitted_ = Clock::now();
     pending_ = std::move(code).Finish();
+    image_.statistics.lowering_seconds -= pending_->seconds_in_add();
     if (options_.in_background && &observer == &nobody && compiler->HasThreads()) return absl::OkStatus();
     KILN_RETURN_IF_ERROR(AwaitCode());
     observer.Compiled(*this);
@@ -236,7 +237,9 @@ class NativeExecutable : public Executable {
 
   void RecordCompilation(const CompileTimes& times, const JitModule& code) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     CompileStatistics& statistics = image_.statistics;
-    statistics.codegen_seconds = std::max(0.0, std::chrono::duration<double>(pending_->ready_at() - emitted_).count());
+    statistics.codegen_seconds =
+        pending_->seconds_in_add() +
+        std::max(0.0, std::chrono::duration<double>(pending_->ready_at() - emitted_).count());
     // Sums over threads, in proportion to the time that passed.
     const double sum = times.verify + times.optimize + times.codegen + times.link;
     const double scale = sum > 0 ? statistics.codegen_seconds / sum : 0;

@@ -27,7 +27,10 @@ void PendingCode::Add(CodeUnit unit) {
     help = waiting_.size() > kMaxWaiting;
   }
   compiler_->InBackground([self = shared_from_this()] { self->CompileOne(); });
-  if (help) CompileOne();
+  if (!help) return;
+  const auto begin = std::chrono::steady_clock::now();
+  CompileOne();
+  seconds_in_add_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void PendingCode::Close() {

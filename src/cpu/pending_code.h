@@ -41,6 +41,8 @@ class PendingCode : public std::enable_shared_from_this<PendingCode> {
   const absl::StatusOr<std::unique_ptr<JitModule>>& Await();
   // Calls `callback` once, at once if the code is there, otherwise from the thread that ends the work.
   void OnReady(std::function<void()> callback);
+  // Seconds that Add compiled in, once it is closed.
+  double seconds_in_add() const { return seconds_in_add_; }
   // Seconds and modules, summed over threads; once it is ready.
   const CompileTimes& times() const { return times_; }
   std::chrono::steady_clock::time_point ready_at() const { return ready_at_; }
@@ -62,6 +64,7 @@ class PendingCode : public std::enable_shared_from_this<PendingCode> {
 
   JitCompiler* const compiler_;
   ObjectCache* const cache_;
+  double seconds_in_add_ = 0;
   std::atomic<bool> ready_{false};
   std::atomic<bool> cancelled_{false};
   absl::Mutex mutex_;

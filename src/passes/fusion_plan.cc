@@ -707,7 +707,9 @@ class Planner {
     group.parameters.erase(producer);
     if (!producer->IsConstant()) group.emitted_ops += static_cast<int64_t>(paths.size());
     group.members[producer] = std::move(paths);
-    if (absl::c_any_of(producer->users(), [&](const Instruction* user) { return IsInFront(group, *user); })) {
+    // Not its users, of which there may be one in each of many groups.
+    const auto reads = [&](const Instruction* member) { return absl::c_linear_search(member->operands(), producer); };
+    if (group.hero != nullptr && (reads(group.hero) || absl::c_any_of(group.in_front, reads))) {
       group.in_front.insert(producer);
     }
     AddParameters(*producer, &group);
@@ -733,8 +735,9 @@ class Planner {
     if (group->members.contains(operand)) return;
     group->members.erase(instruction);
     group->parameters.insert(instruction);
-    const bool still_read = std::any_of(operand->users().begin(), operand->users().end(),
-                                        [&](const Instruction* user) { return group->members.contains(user); });
+    const bool still_read = absl::c_any_of(group->members, [&](const auto& member) {
+      return absl::c_linear_search(member.first->operands(), operand);
+    });
     if (!still_read) group->parameters.erase(operand);
   }
 

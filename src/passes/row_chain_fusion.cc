@@ -114,8 +114,9 @@ int64_t PackedBytes(const Instruction& step, const Instruction& dot) {
 
 class Chain {
  public:
-  Chain(Instruction* last, const absl::flat_hash_map<const Instruction*, size_t>& position)
-      : position_(position), members_({last}) {}
+  Chain(Instruction* last, const absl::flat_hash_map<const Instruction*, size_t>& position,
+        analysis::GroupFinder* group_finder)
+      : position_(position), group_finder_(*group_finder), members_({last}) {}
 
   // Takes in what the members alone read, as far as groups of rows allow it.
   void Grow(const absl::flat_hash_set<const Instruction*>& taken) {
@@ -205,13 +206,14 @@ class Chain {
   }
 
   bool HasGroups() const {
-    const int64_t groups = analysis::GroupsBetween(InOrder());
+    const int64_t groups = group_finder_.Between(InOrder());
     int64_t bytes = 0;
     for (const Instruction* member : members_) bytes += member == members_[0] ? 0 : LinkBytes(*member);
     return groups >= kMinGroups && bytes / groups <= kMaxGroupBytes;
   }
 
   const absl::flat_hash_map<const Instruction*, size_t>& position_;
+  analysis::GroupFinder& group_finder_;
   std::vector<Instruction*> members_;  // the last step first
   size_t seen_ = 0;
 };
@@ -222,10 +224,11 @@ bool FuseRowChainsIn(Computation* computation) {
   absl::flat_hash_map<const Instruction*, size_t> position;
   for (const Instruction* instruction : order) position[instruction] = position.size();
   absl::flat_hash_set<const Instruction*> taken;
+  analysis::GroupFinder group_finder;
   bool changed = false;
   for (size_t i = order.size(); i-- > 0;) {
     if (taken.contains(order[i]) || !IsStep(*order[i])) continue;
-    Chain chain(order[i], position);
+    Chain chain(order[i], position, &group_finder);
     chain.Grow(taken);
     if (!chain.MakeWorthIt()) continue;
     chain.Fuse();
