@@ -263,6 +263,20 @@ std::string SharedOperand(int64_t n) {
                       ")\n}\n");
 }
 
+// Layers of a network that all read one matrix and are scaled by one number.
+std::string Layers(int64_t n) {
+  const std::string shape = "f32[512,256]";
+  std::string text =
+      absl::StrCat(kHeader, "ENTRY e {\n  t0 = ", shape, " parameter(0)\n  w = f32[256,256] parameter(1)\n",
+                   "  half = f32[] constant(0.5)\n  b = ", shape, " broadcast(half), dimensions={}\n");
+  for (int64_t i = 0; i < n / 3; ++i) {
+    absl::StrAppend(&text, "  d", i, " = ", shape, " dot(t", i, ", w), lhs_contracting_dims={1},",
+                    " rhs_contracting_dims={0}\n  m", i, " = ", shape, " multiply(d", i, ", b)\n  t", i + 1, " = ",
+                    shape, " tanh(m", i, ")\n");
+  }
+  return absl::StrCat(text, "  ROOT r = ", shape, " negate(t", n / 3, ")\n}\n");
+}
+
 struct Form {
   const char* name;
   std::string (*make)(int64_t);
@@ -320,7 +334,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, ComplexityTest,
                                          Form{"NestedWhiles", NestedWhiles}, Form{"Calls", Calls},
                                          Form{"DeepState", DeepState}, Form{"Conditionals", Conditionals},
                                          Form{"Slices", Slices}, Form{"MadeState", MadeState},
-                                         Form{"Scatters", Scatters}, Form{"SharedOperand", SharedOperand}),
+                                         Form{"Scatters", Scatters}, Form{"SharedOperand", SharedOperand},
+                                         Form{"Layers", Layers}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
