@@ -53,17 +53,11 @@ function(kiln_library name)
   endif()
 endfunction()
 
-# What checks is compiled with less effort than what is checked.
-function(kiln_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-endfunction()
-
 # kiln_test(NAME LIBRARIES...): one gtest program from NAME.cc in this directory.
 function(kiln_test name)
   add_executable(${name} ${name}.cc)
   target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest GTest::gtest_main)
   kiln_precompile(${name} kiln_test_headers)
-  kiln_compile_quickly(${name})
   # Values that have no text would be printed as their bytes, pointers among them.
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()

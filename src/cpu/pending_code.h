@@ -64,7 +64,7 @@ class PendingCode : public std::enable_shared_from_this<PendingCode> {
 
   JitCompiler* const compiler_;
   ObjectCache* const cache_;
-  double seconds_in_add_ = 0;
+  double seconds_in_add_ = 0;  // written before it is closed
   std::atomic<bool> ready_{false};
   std::atomic<bool> cancelled_{false};
   absl::Mutex mutex_;
