@@ -11,7 +11,7 @@ namespace kiln::passes {
 namespace {
 
 // These leave the instructions in order.
-constexpr absl::string_view kSchedulingPasses[] = {"schedule", "rematerialization"};
+constexpr absl::string_view kSchedulingPasses[] = {"schedule", "reader-recomputation", "rematerialization"};
 
 int64_t CountInstructions(const Module& module) {
   int64_t count = 0;

@@ -35,6 +35,7 @@
 #include "src/passes/part_flattening.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/ragged_dot_expander.h"
+#include "src/passes/reader_recomputation.h"
 #include "src/passes/real_fft.h"
 #include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/reduction_splitter.h"
@@ -172,6 +173,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"row-chain-fusion", FuseRowChains}, kCpu},
       {{"waiting-results", HoldResultsBack}, kCpu},
       {{"schedule", ScheduleModule}},
+      {{"reader-recomputation", RecomputeInReaders}, kCpu},
   };
 }
 
