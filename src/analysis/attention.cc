@@ -126,6 +126,37 @@ std::optional<Attention> DescribeAttention(const AttentionParts& parts) {
   return attention;
 }
 
+const Instruction* SourceIn(const AttentionParts& parts, const Attention& attention, AttentionSource source) {
+  if (source == AttentionSource::kValue) return parts.value;
+  return parts.sources[source == AttentionSource::kQuery ? attention.query_side : 1 - attention.query_side];
+}
+
+int64_t PartsOf(const AttentionParts& parts, const Attention& attention, AttentionSource source) {
+  std::vector<AttentionLoop> loops = attention.batch;
+  int64_t AttentionLoop::*stride = &AttentionLoop::query;
+  int64_t offset = attention.query_offset, part = attention.depth;
+  bool is_whole = attention.query_depth == 1;
+  if (source == AttentionSource::kQuery) {
+    loops.push_back(attention.rows);
+  } else {
+    const bool is_key = source == AttentionSource::kKey;
+    stride = is_key ? &AttentionLoop::key : &AttentionLoop::value;
+    offset = is_key ? attention.key_offset : attention.value_offset;
+    const int64_t width = is_key ? attention.depth : attention.features;
+    const int64_t across = is_key ? attention.key_depth : attention.value_feature;
+    const int64_t down = is_key ? attention.key_column : attention.value_column;
+    is_whole = (across == 1 && down == width) || (down == 1 && across == attention.columns);
+    part = attention.columns * width;
+    while (!loops.empty() && loops.back().*stride == 0) loops.pop_back();  // heads that share it
+  }
+  if (!is_whole || offset != 0) return 0;
+  int64_t elements = part;
+  for (size_t i = loops.size(); i-- > 0; elements *= loops[i].size) {
+    if (loops[i].*stride != elements) return 0;
+  }
+  return SourceIn(parts, attention, source)->shape().element_count() == elements ? elements / part : 0;
+}
+
 std::optional<AttentionParts> FindAttentionParts(const Instruction& fusion) {
   if (fusion.opcode() != Opcode::kFusion || fusion.Get<hlo::FusionAttributes>().kind != hlo::FusionKind::kCustom) {
     return std::nullopt;
@@ -155,6 +186,15 @@ std::optional<AttentionParts> FindAttentionParts(const Instruction& fusion) {
     if (!parts.sources[side]->IsParameter()) return std::nullopt;
   }
   return parts;
+}
+
+const Instruction* FindAttention(const Instruction& fusion) {
+  if (FindAttentionParts(fusion).has_value()) return &fusion;
+  if (fusion.opcode() != Opcode::kFusion || fusion.Get<hlo::FusionAttributes>().kind != hlo::FusionKind::kCustom) {
+    return nullptr;
+  }
+  const Instruction* last = fusion.called_computation()->root();
+  return FindAttentionParts(*last).has_value() ? last : nullptr;
 }
 
 }  // namespace kiln::analysis

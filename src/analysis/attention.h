@@ -44,9 +44,19 @@ struct Attention {
 // Nothing where the strides do not fit; `out` has its features side by side.
 std::optional<Attention> DescribeAttention(const AttentionParts& parts);
 
+enum class AttentionSource { kQuery, kKey, kValue };
+const hlo::Instruction* SourceIn(const AttentionParts& parts, const Attention& attention, AttentionSource source);
+// How many parts the array of that source has, one behind the other, each of which as many rows that follow each other
+// read as a whole, and no other rows: of queries a row, of keys and values those of a head. 0: it has no such parts.
+int64_t PartsOf(const AttentionParts& parts, const Attention& attention, AttentionSource source);
+
 // The parts of a fusion as passes/attention_fusion.h makes them: sources are its parameters, and between `scores` and
 // `weights`, which is one, stands a fusion over rows, the others of whose operands are parameters as well.
 std::optional<AttentionParts> FindAttentionParts(const hlo::Instruction& fusion);
+
+// The attention that `fusion` is, or that is the last of its steps, behind kernels that make what it reads
+// (passes/attention_sources.h); null where there is none.
+const hlo::Instruction* FindAttention(const hlo::Instruction& fusion);
 
 }  // namespace kiln::analysis
 

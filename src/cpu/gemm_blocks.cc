@@ -709,7 +709,8 @@ int64_t ValueBytes(const RowChainBlocks& chain) {
   int64_t bytes = 0;
   for (int64_t i = 0; i < chain.values; ++i) {
     const RowChainValue& value = ValuesOf(chain)[i];
-    bytes = std::max(bytes, value.place + RoundUp(chain.block * value.group_bytes, 64));
+    const int64_t parts = value.shared > 1 ? 1 : chain.block;
+    bytes = std::max(bytes, value.place + RoundUp(parts * value.group_bytes, 64));
   }
   return bytes + 2 * GuardBytes(chain);
 }
@@ -750,7 +751,7 @@ void RunRowChain(const RowChainBlocks* blocks, void* const* arrays, void* const*
     void* const* functions;
     void** pointers;
     std::optional<BlockRunner> product;
-    int64_t packed_rhs = -1;
+    int64_t packed_rhs = -1, made = -1;
   };
   TileRegisters registers;
   absl::InlinedVector<Step, 4> steps;
@@ -772,14 +773,17 @@ void RunRowChain(const RowChainBlocks* blocks, void* const* arrays, void* const*
     const auto array = [&](int64_t number) {
       if (number < chain.arrays) return static_cast<char*>(arrays[number]);
       const RowChainValue& value = values[number - chain.arrays];
-      return places + value.place - first * value.group_bytes;
+      return places + value.place - first / value.shared * value.group_bytes;
     };
     for (Step& step : steps) {
       for (int64_t i = 0; i < step.data.pointers; ++i) step.pointers[i] = array(PointersOf(step.data)[i]);
       if (!step.product.has_value()) {
         const int64_t group = step.data.group, per_task = step.data.groups_of_task;
-        reinterpret_cast<RowChainKernel*>(step.functions[0])(step.pointers, first * group / per_task,
-                                                             CeilDivide((first + count) * group, per_task));
+        const bool is_shared = step.data.shared > 1;
+        const int64_t part = first / step.data.shared, parts = is_shared ? 1 : count;
+        if (is_shared && std::exchange(step.made, part) == part) continue;
+        reinterpret_cast<RowChainKernel*>(step.functions[0])(step.pointers, part * group / per_task,
+                                                             CeilDivide((part + parts) * group, per_task));
         continue;
       }
       const GemmBlocks& product = ProductOf(step.data);

@@ -78,7 +78,8 @@ struct RowChainBlocks {
 };
 struct RowChainValue {
   int64_t group_bytes = 0;
-  int64_t place = 0;  // bytes
+  int64_t place = 0;   // bytes
+  int64_t shared = 1;  // groups that have one part of it in common, which a block does not reach beyond
 };
 // A product, whose description follows behind the numbers of the arrays that its functions are given, or a kernel.
 struct RowChainStep {
@@ -86,6 +87,7 @@ struct RowChainStep {
   int64_t is_product = 0;
   int64_t group = 0;                       // rows or tasks of a group
   int64_t groups_of_task = 1;              // of a kernel; or one group has several tasks
+  int64_t shared = 1;                      // of what a kernel makes, once for all blocks that have it in common
   int64_t lhs = 0, rhs = 0, out = 0;       // arrays of a product
   int64_t lhs_offset = 0, rhs_offset = 0;  // bytes before their first elements
   int64_t pointers = 0;

@@ -179,7 +179,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       continue;
     }
     if (ShareCode(*instruction, *operations_.FirstLike(*instruction), times)) continue;
-    const bool attention = analysis::FindAttentionParts(*instruction).has_value();
+    const bool attention = analysis::FindAttention(*instruction) != nullptr;
     if (attention || !analysis::FindRowChain(*instruction).steps.empty()) {
       KILN_ASSIGN_OR_RETURN(
           std::shared_ptr<const RowChainPlan> chain,
@@ -258,7 +258,7 @@ std::vector<CompiledOperation> ProgramEmitter::Operations() const {
           absl::StrAppend(&operation.schedule, ToString(part.spec, part.plan));
         }
       } else if (const auto chain = chains_.find(instruction); chain != chains_.end()) {
-        operation.kind = analysis::FindAttentionParts(*instruction).has_value() ? "attention" : "row chain";
+        operation.kind = analysis::FindAttention(*instruction) != nullptr ? "attention" : "row chain";
         operation.nanoseconds = chain->second->nanoseconds;
         operation.schedule = ToString(*chain->second);
       } else if (const ScheduledKernel* scheduled = KernelOf(*instruction)) {

@@ -249,11 +249,20 @@ std::vector<size_t> PlaceValues(const RowChainPlan& plan, std::vector<int64_t>* 
   std::vector<size_t> tenant;
   for (size_t v = 0; v < plan.values.size(); ++v) {
     const RowChainPlan::Value& value = plan.values[v];
+    if (value.shared > 1) continue;
     const RowChainPlan::Step& step = plan.steps[value.made];
-    size_t slot = 0;
-    for (; slot < tenant.size(); ++slot) {
-      const RowChainPlan::Value& before = plan.values[tenant[slot]];
-      if (before.last < value.made) break;
+    // The one that has to grow least.
+    size_t slot = tenant.size();
+    const auto offer = [&](size_t free) {
+      const auto growth = [&](size_t of) { return std::max<int64_t>(value.group_bytes - (*slots)[of], 0); };
+      if (slot == tenant.size() || growth(free) < growth(slot)) slot = free;
+    };
+    for (size_t free = 0; free < tenant.size(); ++free) {
+      const RowChainPlan::Value& before = plan.values[tenant[free]];
+      if (before.last < value.made) {
+        offer(free);
+        continue;
+      }
       if (before.last > value.made || before.made == value.made || step.product != nullptr ||
           before.group_bytes != value.group_bytes) {
         continue;
@@ -261,9 +270,9 @@ std::vector<size_t> PlaceValues(const RowChainPlan& plan, std::vector<int64_t>* 
       const auto number = [&](size_t of) {
         return static_cast<int>(absl::c_find(step.pointers, -1 - static_cast<int64_t>(of)) - step.pointers.begin());
       };
-      if (absl::c_count(step.pointers, -1 - static_cast<int64_t>(tenant[slot])) == 1 &&
-          kernel::MayShareBuffer(step.kernel, step.schedules, number(tenant[slot]), number(v))) {
-        break;
+      if (absl::c_count(step.pointers, -1 - static_cast<int64_t>(tenant[free])) == 1 &&
+          kernel::MayShareBuffer(step.kernel, step.schedules, number(tenant[free]), number(v))) {
+        offer(free);
       }
     }
     if (slot == tenant.size()) {
@@ -337,8 +346,11 @@ void PlanChainBlocks(int64_t groups, int64_t batch, int64_t group_rows, int thre
   constexpr int64_t kLine = 64;
   std::vector<int64_t> starts = {0};
   for (int64_t slot : slots) starts.push_back(starts.back() + RoundUp(slot * blocks.block, kLine) + kLine);
+  int64_t end = starts.back();
   for (size_t v = 0; v < plan->values.size(); ++v) {
-    plan->places.push_back({plan->values[v].group_bytes, starts[slot_of[v]]});
+    const RowChainPlan::Value& value = plan->values[v];
+    plan->places.push_back({value.group_bytes, value.shared > 1 ? end : starts[slot_of[v]], value.shared});
+    if (value.shared > 1) end += RoundUp(value.group_bytes, kLine) + kLine;
   }
 }
 
@@ -384,6 +396,7 @@ std::vector<int64_t> RowChainPlan::Describe(const std::vector<std::vector<int64_
     data.is_product = step.product != nullptr ? 1 : 0;
     data.group = step.group;
     data.groups_of_task = step.groups_of_task;
+    data.shared = step.shared;
     data.lhs = number(step.lhs);
     data.rhs = number(step.rhs);
     data.out = number(step.out);
@@ -417,8 +430,8 @@ bool FitsThread(const RowChainPlan& plan) {
 std::string ToString(const RowChainPlan& plan) {
   std::string text = absl::StrCat("blocks of ", plan.blocks.block, " groups of rows, ", plan.tasks, " tasks\n");
   for (size_t v = 0; v < plan.places.size(); ++v) {
-    absl::StrAppend(&text, "value ", v, " at ", plan.places[v].place, ", ", plan.places[v].group_bytes,
-                    " bytes of a group\n");
+    absl::StrAppend(&text, "value ", v, " at ", plan.places[v].place, ", ", plan.places[v].group_bytes, " bytes of ",
+                    plan.places[v].shared > 1 ? absl::StrCat(plan.places[v].shared, " groups") : "a group", "\n");
   }
   for (const RowChainPlan::Step& step : plan.steps) {
     if (step.product != nullptr) {

@@ -29,11 +29,13 @@ struct RowChainPlan {
     std::vector<kernel::NestSchedule> schedules;
     int64_t group = 1;  // rows or tasks of a group
     int64_t groups_of_task = 1;
+    int64_t shared = 1;             // groups of the chain in one of the kernel's
     std::vector<int64_t> pointers;  // arrays of the kernel, or of the product's functions
   };
   struct Value {
     int64_t group_bytes = 0;
     size_t made = 0, last = 0;  // steps that write it, and that read it last
+    int64_t shared = 1;         // groups that have a part in common, which is kept from block to block
   };
   std::vector<Step> steps;
   std::vector<Value> values;
@@ -43,7 +45,8 @@ struct RowChainPlan {
   RowChainBlocks blocks;
   std::vector<RowChainValue> places;  // of the values
   int64_t tasks = 0;
-  double nanoseconds = 0;  // estimate for one thread
+  int64_t least_tasks = 1;  // that one thread had better do, one after the other
+  double nanoseconds = 0;   // estimate for one thread
 
   // As it stands in memory, given the description of each step, which is empty for a kernel.
   std::vector<int64_t> Describe(const std::vector<std::vector<int64_t>>& descriptions) const;

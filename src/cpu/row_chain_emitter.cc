@@ -75,7 +75,7 @@ absl::Status ComputationEmitter::EmitRowChain(const hlo::Instruction& instructio
   const double nanoseconds = chain.nanoseconds / static_cast<double>(chain.tasks);
   llvm::Function*& shared = tasks_[{&chain, 0}];
   if (shared != nullptr) {
-    ParallelTask(&b_, shared, closure).Call(function_->getArg(0), chain.tasks, nanoseconds);
+    ParallelTask(&b_, shared, closure).Call(function_->getArg(0), chain.tasks, nanoseconds, chain.least_tasks);
   } else {
     std::vector<std::vector<int64_t>> descriptions;
     std::vector<llvm::Value*> functions;
@@ -99,7 +99,7 @@ absl::Status ComputationEmitter::EmitRowChain(const hlo::Instruction& instructio
     CallRuntime(body, kRowChainName,
                 {ConstantStruct(body, chain.Describe(descriptions)), task.ClosureSlot(0), PointerTable(body, functions),
                  task.begin(), task.end()});
-    task.Call(function_->getArg(0), chain.tasks, nanoseconds);
+    task.Call(function_->getArg(0), chain.tasks, nanoseconds, chain.least_tasks);
     shared = task.function();
   }
   program_.functions_[&instruction].push_back(shared->getName().str());

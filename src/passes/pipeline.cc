@@ -4,6 +4,7 @@
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/associative_scan.h"
 #include "src/passes/attention_fusion.h"
+#include "src/passes/attention_sources.h"
 #include "src/passes/batch_norm_expander.h"
 #include "src/passes/bitcast_expander.h"
 #include "src/passes/broadcast_sinking.h"
@@ -170,6 +171,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"fusion", [](Module* module) { return FuseInstructions(module, analysis::kGpuFusionCosts); }}, kGpu},
       {{"broadcast-sinking", SinkBroadcasts}},
       {{"multi-output-fusion", MergeKernels}, kCpu},
+      {{"attention-sources", FuseAttentionSources}, kCpu},
       {{"row-chain-fusion", FuseRowChains}, kCpu},
       {{"waiting-results", HoldResultsBack}, kCpu},
       {{"schedule", ScheduleModule}},

@@ -147,7 +147,7 @@ class Recomputation {
     }
     const Computation& body = *reader.called_computation();
     const bool is_chain = KindOf(reader) == hlo::FusionKind::kCustom;
-    if (is_chain && analysis::FindAttentionParts(reader).has_value()) return false;
+    if (is_chain && analysis::FindAttention(reader) != nullptr) return false;
     for (int64_t i = 0; i < reader.operand_count(); ++i) {
       if (reader.operand(i) != &value) continue;
       const Instruction& parameter = *body.parameter(i);

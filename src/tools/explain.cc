@@ -51,7 +51,7 @@ void Visit(const Computation& computation, double runs, bool known, std::vector<
 std::string KindOf(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kDot) return "matrix product";
   if (instruction.opcode() != Opcode::kFusion) return std::string(hlo::OpcodeName(instruction.opcode()));
-  if (analysis::FindAttentionParts(instruction).has_value()) return "attention fusion";
+  if (analysis::FindAttention(instruction) != nullptr) return "attention fusion";
   for (const Instruction* inner : instruction.called_computation()->instructions()) {
     if (inner->opcode() == Opcode::kDot) return "matrix product fusion";
     if (inner->opcode() == Opcode::kConvolution) return "convolution fusion";

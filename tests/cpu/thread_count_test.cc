@@ -84,6 +84,19 @@ constexpr Program kPrograms[] = {
        t = f32[2,3,333,700] broadcast(s), dimensions={0,1,2} w = f32[2,3,333,700] divide(e, t)
        ROOT r = f32[2,3,333,40] dot(w, v), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, lhs_contracting_dims={3},
        rhs_contracting_dims={1} })"},
+    {"attention_of_normalized_rows", R"(ENTRY main { x = f32[9,333,40] parameter(0) y = f32[9,700,40] parameter(1)
+       v = f32[9,700,40] parameter(2) z = f32[] constant(0) i = f32[] constant(-inf)
+       xx = f32[9,333,40] multiply(x, x) xs = f32[9,333] reduce(xx, z), dimensions={2}, to_apply=add
+       xr = f32[9,333] rsqrt(xs) xb = f32[9,333,40] broadcast(xr), dimensions={0,1} q = f32[9,333,40] multiply(x, xb)
+       yy = f32[9,700,40] multiply(y, y) ys = f32[9,700] reduce(yy, z), dimensions={2}, to_apply=add
+       yr = f32[9,700] rsqrt(ys) yb = f32[9,700,40] broadcast(yr), dimensions={0,1} k = f32[9,700,40] multiply(y, yb)
+       p = f32[9,333,700] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
+       rhs_contracting_dims={2} m = f32[9,333] reduce(p, i), dimensions={2}, to_apply=max
+       b = f32[9,333,700] broadcast(m), dimensions={0,1} d = f32[9,333,700] subtract(p, b)
+       e = f32[9,333,700] exponential(d) s = f32[9,333] reduce(e, z), dimensions={2}, to_apply=add
+       t = f32[9,333,700] broadcast(s), dimensions={0,1} w = f32[9,333,700] divide(e, t)
+       ROOT r = f32[9,333,40] dot(w, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
+       rhs_contracting_dims={1} })"},
     {"convolution", R"(ENTRY main { x = f32[2,40,40,32] parameter(0) y = f32[3,3,32,48] parameter(1)
        ROOT r = f32[2,40,40,48] convolution(x, y), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f })"},
     {"kept_beside_activation", R"(ENTRY main { x = f32[300,700] parameter(0) y = f32[700,500] parameter(1)

@@ -86,6 +86,14 @@ def attention(q, k, v):
     return jax.nn.softmax(q @ k.mT / 8.0) @ v
 
 
+def rms_norm(x):
+    return x * lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + 1e-6)
+
+
+def pooled_attention(q, k, v):
+    return attention(q, *(x.reshape(2, 8, 64, 4, 64).mean(3) for x in (k, v)))
+
+
 def loop(x):
     return lax.fori_loop(0, 50, lambda i, h: jnp.tanh(h) * 0.5 + h.sum() * i, x)
 
@@ -149,6 +157,8 @@ PROGRAMS = {
     "training step": (lambda a, b, c, x: mlp_step((a, b, c), x), (shape(256, 512), shape(512, 512), shape(512, 256), shape(64, 256))),
     "wide product": (lambda x, w: x @ w.T, (shape(64, 512), shape(8000, 512))),
     "attention": (attention, (shape(4, 128, 64),) * 3),
+    "attention of normalized rows": (lambda q, k, v: attention(rms_norm(q), rms_norm(k), v), (shape(2, 8, 256, 64),) * 3),
+    "attention to pooled rows": (pooled_attention, (shape(2, 8, 256, 64),) * 3),
     "loop": (loop, (shape(64, 512),)),
     "softmax and norm": (lambda x: jax.nn.standardize(jax.nn.softmax(x)), (shape(256, 512),)),
     "masked attention": (lambda q, k, v: jax.nn.softmax(jnp.where(jnp.tri(128, dtype=bool), q @ k.mT, -1e9)) @ v, (shape(4, 128, 64),) * 3),

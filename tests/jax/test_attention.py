@@ -62,12 +62,30 @@ def along_columns(x, w):
     return x + (jax.nn.softmax(q @ k.mT / 8) @ v).swapaxes(1, 2)
 
 
+def made(attend):
+    """Of rows that are normalized, or turned, as steps of it (passes/attention_sources.h)."""
+
+    def function(q, k, v):
+        norm = lambda x: x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+        half = lambda x: jnp.split(x, 2, axis=-1)
+        turn = lambda x: jnp.concatenate([half(x)[0] * 0.8 - half(x)[1] * 0.6, half(x)[0] * 0.6 + half(x)[1] * 0.8], -1)
+        return attend(norm(q), turn(k), v * jnp.asarray(0.5, v.dtype) + jnp.asarray(1, v.dtype))
+
+    return function
+
+
+def pooled(q, k, v):
+    mean = lambda x: x.reshape(*x.shape[:2], -1, 3, x.shape[-1]).mean(3)
+    return HEADS_FIRST(q, mean(k), mean(v))
+
+
 def qkv(*q, k=None):
     return (q, k or q, k or q)
 
 
 HEADS_FIRST = functools.partial(softmax_attention, order="bhqd,bhkd->bhqk bhqk,bhkd->bhqd")
 KEYS_FIRST = functools.partial(softmax_attention, order="bqhd,khdb->bhqk bhqk,bkhd->bqhd")
+GROUPED_FIRST = functools.partial(softmax_attention, order="bgrqd,bgkd->bgrqk bgrqk,bgkd->bgrqd")
 ONE_KEY_HEAD = functools.partial(softmax_attention, order="bhqd,bkd->bhqk bhqk,bkd->bqhd")
 dot_product = jax.nn.dot_product_attention
 
@@ -95,6 +113,11 @@ CASES = {
     "jax_window": (functools.partial(dot_product, local_window_size=(20, 3)), qkv(2, 100, 4, 32), True),
     "merged": (merged, ((2, 90, 3 * 4 * 32),), True),
     "along_columns": (along_columns, ((2, 32, 32, 64), (64, 192)), True),
+    "made": (made(lambda *x: HEADS_FIRST(*x)), qkv(3, 5, 77, 40, k=(3, 5, 201, 40)), True),
+    "made_grouped": (made(lambda q, *x: GROUPED_FIRST(q, *x)), ((2, 4, 3, 96, 32), (2, 4, 90, 32), (2, 4, 90, 32)), True),
+    "made_of_one_key_head": (made(lambda *x: ONE_KEY_HEAD(*x)), ((9, 4, 64, 32), (9, 80, 32), (9, 80, 32)), True),
+    "made_columns": (made(lambda q, k, v: HEADS_FIRST(q, k.mT, v)), ((2, 4, 128, 32), (2, 4, 32, 80), (2, 4, 80, 32)), True),
+    "pooled": (pooled, qkv(2, 4, 160, 32, k=(2, 4, 192, 32)), True),
     "rms": (rms, qkv(2, 128, 4, 32), True),
 }
 
@@ -133,7 +156,7 @@ def test_forms(device, reference_device, name):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
-@pytest.mark.parametrize("name", TYPED if FULL else ["odd_sizes", "causal", "grouped"])
+@pytest.mark.parametrize("name", TYPED if FULL else ["odd_sizes", "causal", "grouped", "made"])
 def test_types(device, reference_device, name, dtype):
     function, shapes, _ = CASES[name]
     with jax.enable_x64(True):
