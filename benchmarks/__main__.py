@@ -23,10 +23,12 @@ import tempfile
 
 import tqdm
 
+from .options import regular_expression
+
 
 def options_of(arguments):
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="REGEX", default="", help="programs whose name GROUP/NAME matches")
+    parser.add_argument("--only", metavar="REGEX", type=regular_expression, default="", help="programs whose name GROUP/NAME matches")
     parser.add_argument("--seconds", type=float, default=1.0, help="time to measure a program on each engine (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=6, help="turns that the engines take within that time (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="0.2 seconds, 2 turns")
@@ -42,10 +44,6 @@ def options_of(arguments):
     options = parser.parse_args(arguments)
     if options.quick:
         options.seconds, options.rounds = 0.2, 2
-    try:
-        re.compile(options.only)
-    except re.error as error:
-        parser.error(f"--only: {options.only!r} is no regular expression: {error}")
     return parser, options
 
 

@@ -23,20 +23,18 @@ import warnings
 
 import tqdm
 
+from ..options import regular_expression
+
 
 def options_of(arguments):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sweep", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="REGEX", default="", help="programs whose name FAMILY/NAME matches")
+    parser.add_argument("--only", metavar="REGEX", type=regular_expression, default="", help="programs whose name FAMILY/NAME matches")
     parser.add_argument("--share", metavar="N", type=int, default=1, help="every N-th program (default: all)")
     parser.add_argument("--threads", type=int, default=0, help="processors to use (default: all)")
     parser.add_argument("--below", type=float, default=0.95, help="list programs with a lower ratio (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write the figures of every program to FILE, line by line")
     parser.add_argument("--list", action="store_true", help="print the names of the programs and stop")
     options = parser.parse_args(arguments)
-    try:
-        re.compile(options.only)
-    except re.error as error:
-        parser.error(f"--only: {options.only!r} is no regular expression: {error}")
     return parser, options
 
 

@@ -24,6 +24,7 @@ import sys
 import tqdm
 
 from benchmarks import programs, temporaries
+from benchmarks.options import regular_expression
 from benchmarks.temporaries.measure import growths, measure
 
 SLACK = 64 << 10  # what Kiln may take more before it counts
@@ -31,7 +32,7 @@ SLACK = 64 << 10  # what Kiln may take more before it counts
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.temporaries", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="REGEX", default="", help="programs whose name FAMILY/NAME matches")
+    parser.add_argument("--only", metavar="REGEX", type=regular_expression, default="", help="programs whose name FAMILY/NAME matches")
     parser.add_argument("--above", action="store_true", help="print only programs where Kiln takes more")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="that compile side by side (default: %(default)s)")
     parser.add_argument("--text", nargs="*", type=pathlib.Path, default=[], help="StableHLO text files in place of programs")

@@ -71,6 +71,6 @@ def test_sweep_runs(tmp_path):
     assert all(row["kiln"] > 0 and row["cpu"] > 0 and not row["differs"] for row in rows)
 
 
-@pytest.mark.parametrize("script", [["examples/digits.py"], ["-m", "benchmarks"], ["-m", "benchmarks.sweep"], ["scripts/run_tests.py"]])
+@pytest.mark.parametrize("script", [["examples/digits.py"], ["-m", "benchmarks"], ["-m", "benchmarks.sweep"], ["-m", "benchmarks.dispatch"], ["scripts/run_tests.py"]])
 def test_help(script):
     assert "usage:" in run(sys.executable, *script, "--help")
