@@ -16,8 +16,10 @@ void WantContent(const runtime::Buffer& buffer) {
 
 void Call(PJRT_Buffer_Destroy_Args& args) {
   if (args.buffer == nullptr) return;
-  Unwrap(args.buffer)->Delete();
-  Unwrap(args.buffer)->Release();
+  runtime::Buffer* buffer = Unwrap(args.buffer);
+  // With the only reference the content goes in any case.
+  if (!buffer->IsUnique()) buffer->Delete();
+  buffer->Release();
 }
 
 void Call(PJRT_Buffer_ElementType_Args& args) { args.type = ElementTypeOf(Unwrap(args.buffer)->type().element_type()); }

@@ -8,6 +8,8 @@ from .platforms import PLATFORMS
 # Short, with the fastest hundredth of them as the figure: beside two compilers on two CPUs what a scalar addition takes above
 # the floor comes out within 0.03 us from one time to the next, but within 0.25 by the lower quartile of turns of 5 ms.
 TURN_SECONDS = 1e-3
+# Before each, since who ran last has left little of this platform in the caches.
+WARM_CALLS = 8
 
 
 class Turns:
@@ -60,6 +62,7 @@ class Turns:
                 # What comes after whom changes too.
                 for i in range(len(PLATFORMS)):
                     platform = PLATFORMS[(turn + i) % len(PLATFORMS)]
+                    self.sample(platform, WARM_CALLS, waits)
                     samples[platform].append(self.sample(platform, counts[platform], waits))
                 progress()
         finally:

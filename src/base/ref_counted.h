@@ -21,7 +21,8 @@ class RefCounted {
   // Whether the caller's is the only reference.
   bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
   void Release() const {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete static_cast<const T*>(this);
+    // The only reference cannot become two meanwhile.
+    if (IsUnique() || references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete static_cast<const T*>(this);
   }
 
  protected:

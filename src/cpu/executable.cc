@@ -137,7 +137,9 @@ class NativeExecutable : public Executable {
     return FindProgram(*loaded_code_);
   }
 
-  bool HasCode() const override { return pending_ == nullptr || pending_->IsReady(); }
+  bool HasCode() const override {
+    return function_.load(std::memory_order_acquire) != nullptr || pending_ == nullptr || pending_->IsReady();
+  }
   void OnCode(std::function<void()> callback) const override {
     if (pending_ == nullptr) return callback();
     pending_->OnReady(std::move(callback));

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "src/base/status.h"
 
@@ -40,10 +41,11 @@ void RaiseTo(std::atomic<int64_t>* peak, int64_t value) {
 
 Allocator::Allocator(const Options& options)
     : limit_(options.limit > 0 ? options.limit : AvailableMemory()),
-      cache_limit_(options.cache_limit > 0 ? options.cache_limit : limit_ / 8),
+      small_limit_(std::min(kSmallBytes, (options.cache_limit > 0 ? options.cache_limit : limit_ / 8) / 64)),
+      cache_limit_((options.cache_limit > 0 ? options.cache_limit : limit_ / 8) - kSmallClasses * small_limit_),
       guarded_(options.guarded) {}
 
-Allocator::~Allocator() { EvictTo(0); }
+Allocator::~Allocator() { EvictAll(); }
 
 // Classes 0 to 3 are 64, 128, 192 and 256 bytes; from there on each power of two has four steps.
 int Allocator::ClassOf(size_t bytes) {
@@ -76,16 +78,20 @@ void Allocator::SystemFree(void* block, int size_class) {
   std::free(static_cast<char*>(block) - into);
 }
 
-Allocator::FreeBlock* Allocator::Pop(int size_class) {
+Allocator::FreeBlock* Allocator::Pop(int size_class, bool is_taken) {
   SizeClass& entry = classes_[size_class];
   FreeBlock* block;
   {
-    absl::MutexLock lock(&entry.mutex);
+    SpinLockHold hold(&entry.lock);
+    entry.taken += is_taken ? 1 : 0;
     block = entry.head;
     if (block == nullptr) return nullptr;
     entry.head = block->next;
+    --entry.kept;
   }
-  cached_.fetch_sub(static_cast<int64_t>(ClassBytes(size_class)), std::memory_order_relaxed);
+  if (size_class >= kSmallClasses) {
+    cached_.fetch_sub(static_cast<int64_t>(ClassBytes(size_class)), std::memory_order_relaxed);
+  }
   return block;
 }
 
@@ -94,26 +100,27 @@ absl::Status Allocator::Reserve(size_t bytes) {
     return ResourceExhausted("Out of memory allocating ", bytes, " bytes: larger than any block");
   }
   const int64_t size = static_cast<int64_t>(ClassBytes(ClassOf(bytes)));
-  const int64_t in_use = in_use_.fetch_add(size, std::memory_order_relaxed) + size;
+  const int64_t in_use = in_use_.fetch_add(size, std::memory_order_acq_rel) + size;
   if (in_use > limit_) {
-    in_use_.fetch_sub(size, std::memory_order_relaxed);
+    if (in_use == size) AddRef();
+    Unreserve(bytes);
     return ResourceExhausted("Out of memory allocating ", bytes, " bytes: ", in_use - size, " of ", limit_,
                              " are in use");
   }
-  AddRef();
+  if (in_use == size) AddRef();
   RaiseTo(&peak_, in_use);
   RaiseTo(&largest_, size);
-  count_.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 
 void* Allocator::Take(size_t bytes) {
-  if (guarded_ != GuardedEnd::kNone) return AllocateGuarded(bytes, guarded_);
   const int size_class = ClassOf(bytes);
-  if (FreeBlock* block = Pop(size_class)) return block;
+  FreeBlock* kept = Pop(size_class, /*is_taken=*/true);
+  if (guarded_ != GuardedEnd::kNone) return AllocateGuarded(bytes, guarded_);
+  if (kept != nullptr) return kept;
   void* block = SystemAllocate(ClassBytes(size_class), bytes);
   if (block != nullptr) return block;
-  EvictTo(0);
+  EvictAll();
   return SystemAllocate(ClassBytes(size_class), bytes);
 }
 
@@ -129,18 +136,25 @@ void Allocator::Return(void* block, size_t bytes) {
   if (guarded_ != GuardedEnd::kNone) return FreeGuarded(block, bytes, guarded_);
   const int size_class = ClassOf(bytes);
   const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
-  if (size > cache_limit_) return SystemFree(block, size_class);
-  if (cached_.fetch_add(size, std::memory_order_relaxed) + size > cache_limit_) EvictTo(cache_limit_);
+  const bool is_small = size_class < kSmallClasses;
+  if (size > (is_small ? small_limit_ : cache_limit_)) return SystemFree(block, size_class);
+  if (!is_small && cached_.fetch_add(size, std::memory_order_relaxed) + size > cache_limit_) EvictTo(cache_limit_);
   SizeClass& entry = classes_[size_class];
   FreeBlock* free_block = static_cast<FreeBlock*>(block);
-  absl::MutexLock lock(&entry.mutex);
-  free_block->next = entry.head;
-  entry.head = free_block;
+  {
+    SpinLockHold hold(&entry.lock);
+    if (!is_small || (entry.kept + 1) * size <= small_limit_) {
+      free_block->next = std::exchange(entry.head, free_block);
+      ++entry.kept;
+      return;
+    }
+  }
+  SystemFree(block, size_class);
 }
 
 void Allocator::Unreserve(size_t bytes) {
-  in_use_.fetch_sub(static_cast<int64_t>(ClassBytes(ClassOf(bytes))), std::memory_order_relaxed);
-  Release();
+  const auto size = static_cast<int64_t>(ClassBytes(ClassOf(bytes)));
+  if (in_use_.fetch_sub(size, std::memory_order_acq_rel) == size) Release();
 }
 
 void Allocator::Deallocate(void* block, size_t bytes) {
@@ -154,10 +168,17 @@ void Allocator::EvictTo(int64_t target) {
     const uint32_t turn = eviction_cursor_.fetch_add(1, std::memory_order_relaxed) % kClassCount;
     const int size_class = kClassCount - 1 - static_cast<int>(turn);
     while (cached_.load(std::memory_order_relaxed) > target) {
-      FreeBlock* block = Pop(size_class);
+      FreeBlock* block = Pop(size_class, /*is_taken=*/false);
       if (block == nullptr) break;
       SystemFree(block, size_class);
     }
+  }
+}
+
+void Allocator::EvictAll() {
+  EvictTo(0);
+  for (int size_class = 0; size_class < kSmallClasses; ++size_class) {
+    while (FreeBlock* block = Pop(size_class, /*is_taken=*/false)) SystemFree(block, size_class);
   }
 }
 
@@ -165,9 +186,14 @@ AllocatorStatistics Allocator::statistics() const {
   AllocatorStatistics statistics;
   statistics.bytes_in_use = in_use_.load(std::memory_order_relaxed);
   statistics.peak_bytes_in_use = std::max(peak_.load(std::memory_order_relaxed), statistics.bytes_in_use);
-  statistics.allocation_count = count_.load(std::memory_order_relaxed);
   statistics.largest_allocation = largest_.load(std::memory_order_relaxed);
   statistics.cached_bytes = std::max<int64_t>(cached_.load(std::memory_order_relaxed), 0);
+  for (int size_class = 0; size_class < kClassCount; ++size_class) {
+    SizeClass& entry = classes_[size_class];
+    SpinLockHold hold(&entry.lock);
+    statistics.allocation_count += entry.taken;
+    if (size_class < kSmallClasses) statistics.cached_bytes += entry.kept * static_cast<int64_t>(ClassBytes(size_class));
+  }
   statistics.limit = limit_;
   return statistics;
 }

@@ -10,8 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "src/base/ref_counted.h"
+#include "src/base/spin_lock.h"
 #include "src/runtime/guarded_block.h"
 
 namespace kiln::runtime {
@@ -61,10 +61,15 @@ class Allocator : public RefCounted<Allocator> {
     FreeBlock* next;
   };
   struct alignas(64) SizeClass {
-    absl::Mutex mutex;
-    FreeBlock* head ABSL_GUARDED_BY(mutex) = nullptr;
+    SpinLock lock;
+    FreeBlock* head ABSL_GUARDED_BY(lock) = nullptr;
+    int64_t kept ABSL_GUARDED_BY(lock) = 0;   // free blocks
+    int64_t taken ABSL_GUARDED_BY(lock) = 0;  // how often a block of the class was asked for
   };
   static constexpr int kClassCount = 256;
+  // Of blocks of up to a kilobyte each class keeps a little, whatever others keep: no count is shared by all.
+  static constexpr int kSmallClasses = 12;
+  static constexpr int64_t kSmallBytes = int64_t{256} << 10;
 
   static int ClassOf(size_t bytes);
   static size_t ClassBytes(int size_class);
@@ -74,21 +79,22 @@ class Allocator : public RefCounted<Allocator> {
   // later is mostly written: Intel's processors let loads wait for stores before them whose addresses end alike.
   void* SystemAllocate(size_t bytes, size_t wanted);
   static void SystemFree(void* block, int size_class);
-  FreeBlock* Pop(int size_class);
-  // Returns cached blocks to the system, class by class, until at most `target` bytes are cached.
+  FreeBlock* Pop(int size_class, bool is_taken);
+  // Returns cached blocks to the system, class by class, until those that are not small are at most `target` bytes.
   void EvictTo(int64_t target);
+  void EvictAll();
 
   const int64_t limit_;
-  const int64_t cache_limit_;
+  const int64_t small_limit_;  // bytes that a class of small blocks keeps
+  const int64_t cache_limit_;  // bytes that all others keep
   const GuardedEnd guarded_;
-  std::atomic<int64_t> in_use_{0};
+  std::atomic<int64_t> in_use_{0};  // as long as there are any, they are a reference
   std::atomic<int64_t> peak_{0};
-  std::atomic<int64_t> count_{0};
   std::atomic<int64_t> largest_{0};
-  std::atomic<int64_t> cached_{0};
+  std::atomic<int64_t> cached_{0};  // small blocks aside
   std::atomic<uint32_t> eviction_cursor_{0};
   std::atomic<uint32_t> large_blocks_{0};
-  std::array<SizeClass, kClassCount> classes_;
+  mutable std::array<SizeClass, kClassCount> classes_;
 };
 
 }  // namespace kiln::runtime

@@ -6,14 +6,6 @@
 
 namespace kiln::runtime {
 
-Buffer::Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition,
-               bool produced)
-    : type_(std::move(type)),
-      memory_(memory),
-      definition_(std::move(definition)),
-      state_(produced ? kProduced : 0),
-      block_(std::move(block)) {}
-
 void Buffer::EndProduction() {
   const uint64_t before = state_.fetch_and(~kProduced, std::memory_order_acq_rel);
   if ((before & kDeleted) != 0) FreeIfUnheld();
@@ -24,17 +16,6 @@ RefPtr<Event> Buffer::ReadyEvent() const {
     return Event::Settled(InvalidArgument("buffer ", type_->ToString(), " has been deleted or donated"));
   }
   return definition_ ? definition_ : Event::Ready();
-}
-
-bool Buffer::Hold() {
-  if ((state_.fetch_add(kHold, std::memory_order_acq_rel) & kDeleted) == 0) return true;
-  Drop();
-  return false;
-}
-
-void Buffer::Drop() {
-  const uint64_t before = state_.fetch_sub(kHold, std::memory_order_acq_rel);
-  if ((before & kDeleted) != 0) FreeIfUnheld();
 }
 
 void Buffer::Delete() {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "src/base/recycled.h"
 #include "src/base/ref_counted.h"
 #include "src/runtime/buffer_type.h"
 #include "src/runtime/device.h"
@@ -18,12 +19,17 @@ namespace kiln::runtime {
 
 // Thread-safe. Content lives until Delete, donation or the last reference, and then on while somebody holds it: a
 // running program, a copy, or an outside user of the address. Holding and deleting are lock-free.
-class Buffer : public RefCounted<Buffer> {
+class Buffer final : public RefCounted<Buffer>, public Recycled<Buffer> {
  public:
   // `definition` settles when the content is there (null: it is). With `produced`, the content is being written and
   // stays until EndProduction; a definition that settles before that would be wrong.
-  Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition,
-         bool produced = false);
+  Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock&& block, RefPtr<Event> definition,
+         bool produced = false)
+      : type_(std::move(type)),
+        memory_(memory),
+        definition_(std::move(definition)),
+        state_(produced ? kProduced : 0),
+        block_(std::move(block)) {}
   // The producer no longer touches the memory. To be called before `definition` settles.
   void EndProduction();
 
@@ -40,8 +46,15 @@ class Buffer : public RefCounted<Buffer> {
   const RefPtr<Event>& definition() const { return definition_; }
 
   // Keeps the content from being freed or given to an output until Drop. False when the buffer is deleted.
-  bool Hold();
-  void Drop();
+  bool Hold() {
+    if ((state_.fetch_add(kHold, std::memory_order_acq_rel) & kDeleted) == 0) return true;
+    Drop();
+    return false;
+  }
+  void Drop() {
+    const uint64_t before = state_.fetch_sub(kHold, std::memory_order_acq_rel);
+    if ((before & kDeleted) != 0) FreeIfUnheld();
+  }
   // For a holder.
   void* data() const { return block_.data(); }
 

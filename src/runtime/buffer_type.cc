@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
 #include "src/base/status.h"
 
 namespace kiln::runtime {
@@ -10,6 +13,20 @@ namespace {
 
 constexpr int64_t kMaxBytes = int64_t{1} << 48;
 constexpr size_t kMaxRank = 256;
+constexpr size_t kMostThatStay = 4096;
+
+struct HashType {
+  size_t operator()(const BufferType* type) const {
+    return absl::HashOf(type->element_type(), type->dimensions(), type->minor_to_major());
+  }
+};
+struct EqualTypes {
+  bool operator()(const BufferType* a, const BufferType* b) const { return *a == *b; }
+};
+struct TypesThatStay {
+  absl::Mutex mutex;
+  absl::flat_hash_set<const BufferType*, HashType, EqualTypes> types ABSL_GUARDED_BY(mutex);
+};
 
 }  // namespace
 
@@ -20,7 +37,7 @@ absl::StatusOr<RefPtr<const BufferType>> BufferType::Create(hlo::PrimitiveType e
   if (element_type == hlo::PrimitiveType::kToken) {
     if (!dimensions.empty()) return InvalidArgument("a token buffer has no dimensions, found ", dimensions.size());
     type->element_type_ = element_type;
-    return RefPtr<const BufferType>(std::move(type));
+    return Shared(std::move(type));
   }
   if (!hlo::IsArrayType(element_type)) return InvalidArgument("a buffer needs an array's element type");
   if (dimensions.size() > kMaxRank) {
@@ -44,7 +61,7 @@ absl::StatusOr<RefPtr<const BufferType>> BufferType::Create(hlo::PrimitiveType e
   const int64_t rank = static_cast<int64_t>(dimensions.size());
   if (minor_to_major == nullptr) {
     for (int64_t i = rank - 1; i >= 0; --i) type->minor_to_major_.push_back(i);
-    return RefPtr<const BufferType>(std::move(type));
+    return Shared(std::move(type));
   }
   absl::InlinedVector<bool, 6> seen(rank, false);
   bool valid = static_cast<int64_t>(minor_to_major->size()) == rank;
@@ -60,6 +77,19 @@ absl::StatusOr<RefPtr<const BufferType>> BufferType::Create(hlo::PrimitiveType e
   }
   type->minor_to_major_.assign(minor_to_major->begin(), minor_to_major->end());
   for (int64_t i = 0; i < rank; ++i) type->is_row_major_ &= type->minor_to_major_[i] == rank - 1 - i;
+  return Shared(std::move(type));
+}
+
+RefPtr<const BufferType> BufferType::Shared(RefPtr<BufferType> type) {
+  static auto* const all = new TypesThatStay();
+  absl::MutexLock lock(&all->mutex);
+  if (const auto found = all->types.find(type.get()); found != all->types.end()) {
+    return RefPtr<const BufferType>::Share(*found);
+  }
+  if (all->types.size() < kMostThatStay) {
+    type->stays_ = true;
+    all->types.insert(type.get());
+  }
   return RefPtr<const BufferType>(std::move(type));
 }
 

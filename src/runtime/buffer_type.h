@@ -13,7 +13,8 @@
 
 namespace kiln::runtime {
 
-// Immutable and shared: the outputs of an executable refer to the types that it keeps.
+// Immutable and shared. The first few thousand different types of a process stay: nobody counts who refers to them, and
+// equal ones are the same object.
 class BufferType : public RefCounted<BufferType> {
  public:
   // A dense array. `minor_to_major` is null for row-major. INVALID_ARGUMENT for types without elements, negative
@@ -23,6 +24,13 @@ class BufferType : public RefCounted<BufferType> {
                                                          const absl::Span<const int64_t>* minor_to_major = nullptr);
   // Of an array or token leaf.
   static absl::StatusOr<RefPtr<const BufferType>> FromShape(const hlo::Shape& shape);
+
+  void AddRef() const {
+    if (!stays_) RefCounted::AddRef();
+  }
+  void Release() const {
+    if (!stays_) RefCounted::Release();
+  }
 
   hlo::PrimitiveType element_type() const { return element_type_; }
   const hlo::DimensionVector& dimensions() const { return dimensions_; }
@@ -36,8 +44,10 @@ class BufferType : public RefCounted<BufferType> {
   hlo::DimensionVector ByteStrides() const;
 
   bool operator==(const BufferType& other) const {
-    return this == &other || (element_type_ == other.element_type_ && dimensions_ == other.dimensions_ &&
-                              minor_to_major_ == other.minor_to_major_);
+    return this == &other ||
+           (element_type_ == other.element_type_ && element_count_ == other.element_count_ &&
+            is_row_major_ == other.is_row_major_ && dimensions_ == other.dimensions_ &&
+            (is_row_major_ || minor_to_major_ == other.minor_to_major_));
   }
   // "f32[2,3]{1,0}".
   std::string ToString() const;
@@ -46,9 +56,12 @@ class BufferType : public RefCounted<BufferType> {
   friend class RefCounted<BufferType>;
   BufferType() = default;
   ~BufferType() = default;
+  // The one that stays and is equal to `type`, which becomes it if there is room; otherwise `type`.
+  static RefPtr<const BufferType> Shared(RefPtr<BufferType> type);
 
   hlo::PrimitiveType element_type_ = hlo::PrimitiveType::kInvalid;
   bool is_row_major_ = true;
+  bool stays_ = false;
   int64_t element_bytes_ = 0;
   int64_t element_count_ = 0;
   hlo::DimensionVector dimensions_;

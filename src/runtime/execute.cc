@@ -12,7 +12,7 @@ namespace kiln::runtime {
 namespace {
 
 template <typename T>
-using SmallVector = absl::InlinedVector<T, 16>;
+using SmallVector = absl::InlinedVector<T, 24>;
 
 // The holds on the arguments of one Execute; drops those that were not donated or passed on.
 class ArgumentHolds {
@@ -133,13 +133,12 @@ struct LoadedExecutable::Run {
   }
 };
 
-absl::Status LoadedExecutable::CheckArgument(size_t index, const Buffer& argument, const Device* device) const {
+absl::Status LoadedExecutable::CheckMismatch(size_t index, const Buffer& argument, const Device* device) const {
   // Any kind of the device's memory will do: all can be addressed.
   if (argument.device() != device) {
     return InvalidArgument("argument ", index, " of ", name_, " is in the memory of device ", argument.device()->id(),
                            ", expected device ", device->id());
   }
-  if (argument.type() == *parameter_types_[index]) return absl::OkStatus();
   // Frameworks begin a chain of tokens with an empty array.
   const bool is_token = parameter_types_[index]->element_type() == hlo::PrimitiveType::kToken;
   if (is_token && argument.type().byte_count() == 0) return absl::OkStatus();
@@ -208,7 +207,9 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
       return InvalidArgument("Invalid buffer passed as argument ", i, " of ", name_, ", ",
                              arguments[i]->type().ToString(), ": Buffer has been deleted or donated");
     }
-    KILN_RETURN_IF_ERROR(CheckArgument(i, *arguments[i], device));
+    if (arguments[i]->device() != device || !(arguments[i]->type() == *parameter_types_[i])) {
+      KILN_RETURN_IF_ERROR(CheckMismatch(i, *arguments[i], device));
+    }
     const Event* definition = arguments[i]->definition().get();
     if (definition == nullptr) continue;
     if (!definition->IsSettled()) {
@@ -227,7 +228,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   const size_t output_count = output_types_.size();
   SmallVector<MemoryBlock> blocks(output_count);
   SmallVector<void*> results(output_count);
-  for (size_t i = 0; i < output_count; ++i) {
+  for (size_t i = 0; i < output_count && donates_; ++i) {
     const int64_t parameter = donated_parameter_[i];
     if (parameter < 0 || failure != nullptr || Contains(options.non_donatable, parameter)) continue;
     if (arguments[parameter]->HoldCount() > 1 &&
@@ -236,9 +237,14 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
                              parameter, " of ", name_, " is another argument as well");
     }
   }
-  const auto make = run_inline ? MemoryBlock::Allocate : MemoryBlock::Reserve;
+  const auto make = [&](size_t output) {
+    const auto bytes = static_cast<size_t>(output_types_[output]->byte_count());
+    return run_inline ? MemoryBlock::Allocate(client_->allocator(), bytes)
+                      : MemoryBlock::Reserve(client_->allocator(), bytes);
+  };
   // Donations come last: where memory runs out before, the caller keeps what it would have given up.
   for (const bool donates : {false, true}) {
+    if (donates && !donates_) break;
     for (size_t i = 0; i < output_count && failure == nullptr; ++i) {
       const int64_t parameter = donated_parameter_[i];
       if (donates != (parameter >= 0 && !Contains(options.non_donatable, parameter))) continue;
@@ -248,7 +254,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
         holds.SetTaken(parameter);
         blocks[i] = *std::move(block);
         argument_data[parameter] = blocks[i].data();
-      } else if (auto made = make(client_->allocator(), output_types_[i]->byte_count()); made.ok()) {
+      } else if (auto made = make(i); made.ok()) {
         blocks[i] = *std::move(made);
       } else {
         for (size_t j = 0; j < output_count; ++j) {

@@ -68,6 +68,7 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Load(Client* client,
                              loaded->parameter_types_[parameter]->ToString(), ": their sizes differ");
     }
     loaded->donated_parameter_[i] = parameter;
+    loaded->donates_ = true;
   }
   for (int64_t parameter : executable->donated_parameters()) {
     if (parameter < 0 || parameter >= static_cast<int64_t>(loaded->parameter_types_.size())) {

@@ -80,7 +80,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   LoadedExecutable() = default;
   ~LoadedExecutable() = default;
 
-  absl::Status CheckArgument(size_t index, const Buffer& argument, const Device* device) const;
+  // An argument that is on another device or of another type than its parameter, unless it may be.
+  absl::Status CheckMismatch(size_t index, const Buffer& argument, const Device* device) const;
   absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results, const Device& device,
                       const std::shared_ptr<const ffi::UserData>& user_data) const;
 
@@ -93,6 +94,7 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   std::vector<RefPtr<const BufferType>> output_types_;
   MemoryKinds memory_kinds_;
   std::vector<int64_t> donated_parameter_;  // per output: the parameter it takes over, or -1
+  bool donates_ = false;
   int64_t result_bytes_ = 0;
   bool runs_inline_ = false;
   std::atomic<bool> deleted_{false};

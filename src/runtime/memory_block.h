@@ -26,33 +26,28 @@ class MemoryBlock {
  public:
   MemoryBlock() = default;
   static absl::StatusOr<MemoryBlock> Allocate(Allocator* allocator, size_t bytes) {
-    auto data = allocator->Allocate(bytes);
-    if (!data.ok()) return data.status();
-    MemoryBlock block;
-    block.data_ = *data;
-    block.bytes_ = bytes;
-    block.allocator_ = allocator;
-    return block;
+    KILN_ASSIGN_OR_RETURN(void* data, allocator->Allocate(bytes));
+    return MemoryBlock(data, bytes, allocator);
   }
   // Memory that is taken when somebody asks for its address, such as the program that writes it: what runs one after
   // the other then finds the memory of what has ended, still in the cache.
   static absl::StatusOr<MemoryBlock> Reserve(Allocator* allocator, size_t bytes) {
     KILN_RETURN_IF_ERROR(allocator->Reserve(bytes));
-    MemoryBlock block;
-    block.bytes_ = bytes;
-    block.allocator_ = allocator;
-    return block;
+    return MemoryBlock(nullptr, bytes, allocator);
   }
   // `writable`: donation may hand the memory to an output.
   static MemoryBlock Borrow(void* data, size_t bytes, bool writable, std::unique_ptr<ForeignMemory> owner) {
-    MemoryBlock block;
-    block.data_ = data;
-    block.bytes_ = bytes;
+    MemoryBlock block(data, bytes, nullptr);
     block.writable_ = writable;
     block.foreign_ = std::move(owner);
     return block;
   }
-  MemoryBlock(MemoryBlock&& other) noexcept { *this = std::move(other); }
+  MemoryBlock(MemoryBlock&& other) noexcept
+      : data_(other.data_.load(std::memory_order_relaxed)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        writable_(other.writable_),
+        allocator_(std::exchange(other.allocator_, nullptr)),
+        foreign_(std::move(other.foreign_)) {}
   MemoryBlock& operator=(MemoryBlock&& other) noexcept {
     if (this == &other) return *this;
     Reset();
@@ -75,8 +70,17 @@ class MemoryBlock {
   bool is_foreign() const { return foreign_ != nullptr; }
   bool is_aligned() const { return reinterpret_cast<uintptr_t>(data()) % Allocator::kAlignment == 0; }
 
+  // For the owner, once nobody else asks for the address.
   void Reset() {
-    void* data = data_.exchange(nullptr, std::memory_order_relaxed);
+    if (allocator_ != nullptr || foreign_ != nullptr) GiveBack();
+  }
+
+ private:
+  MemoryBlock(void* data, size_t bytes, Allocator* allocator) : data_(data), bytes_(bytes), allocator_(allocator) {}
+
+  void GiveBack() {
+    void* data = data_.load(std::memory_order_relaxed);
+    data_.store(nullptr, std::memory_order_relaxed);
     if (allocator_ != nullptr) {
       if (data != nullptr) allocator_->Return(data, bytes_);
       std::exchange(allocator_, nullptr)->Unreserve(bytes_);
@@ -85,7 +89,6 @@ class MemoryBlock {
     bytes_ = 0;
   }
 
- private:
   // Producers ask while others may give the memory away, after they have asked as well (Buffer::Donate).
   void* Take() const {
     absl::MutexLock lock(&taking_);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -126,6 +127,39 @@ TEST(AllocatorTest, BlocksOutliveTheOwner) {
   allocator = nullptr;
   std::memset(block, 1, 100);
   raw->Deallocate(block, 100);
+}
+
+// Small blocks of each size stay, up to a bound, whatever others take.
+TEST(AllocatorTest, KeepsSomeSmallBlocks) {
+  RefPtr<Allocator> allocator = MakeRef<Allocator>(Allocator::Options{.limit = 1 << 24, .cache_limit = 1 << 20});
+  constexpr int64_t kKept = (1 << 20) / 64;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(*allocator->Allocate(64));
+  for (void* block : blocks) allocator->Deallocate(block, 64);
+  EXPECT_EQ(allocator->statistics().cached_bytes, kKept);
+  EXPECT_EQ(allocator->statistics().allocation_count, 1000);
+  allocator->Deallocate(*allocator->Allocate(1 << 19), 1 << 19);
+  EXPECT_EQ(allocator->statistics().cached_bytes, kKept + (1 << 19));
+}
+
+// References come and go as memory does.
+TEST(AllocatorTest, LastBlockOfManyThreadsOutlivesTheOwner) {
+  for (int round = 0; round < 200; ++round) {
+    RefPtr<Allocator> allocator = MakeRef<Allocator>(Allocator::Options{});
+    Allocator* raw = allocator.get();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([raw, block = *raw->Allocate(64)]() mutable {
+        for (int i = 0; i < 20; ++i) {
+          void* next = *raw->Allocate(64);
+          raw->Deallocate(std::exchange(block, next), 64);
+        }
+        raw->Deallocate(block, 64);
+      });
+    }
+    allocator = nullptr;
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 TEST(AllocatorTest, ManyThreads) {
