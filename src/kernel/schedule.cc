@@ -336,9 +336,10 @@ class Scheduler {
   // operations per element.
   int64_t RegistersOfChains(int loop, double cost, bool carried) const {
     constexpr double kFunction = 15;
-    constexpr double kMinElements = 1 << 18, kManyRounded = 40;
+    constexpr double kMinElements = 1 << 18, kMinOperations = 1 << 23, kManyRounded = 40;
     constexpr double kMuch = 1 << 21, kMostRounded = 200;
     constexpr double kLongFunction = 100, kManyOperations = 500;  // which have enough steps that do not wait
+    constexpr double kLongChain = 40;  // written out: Bessel functions by Clenshaw's recurrence take 0.75 of the time
     // Operations that f32 takes no longer to compute than to load and store, in vectors of 64 bytes; what is reduced is
     // loaded alone, and often from the cache. With vectors of 32 bytes (Zen 3) logarithms take 0.9 of the time on two
     // threads and 0.82 from the cache, tanh 0.93.
@@ -358,14 +359,29 @@ class Scheduler {
     if (cost <= kPlain && !carried && elements >= kFew) {
       if (const int64_t registers = PackedRegisters(loop); registers > 1) return registers;
     }
-    if (elements < kMinElements) return 1;
+    if (elements < kMinElements && (rounding > 0 || elements * cost < kMinOperations)) return 1;
     if (rounding > 0) {
       const double most = elements >= kMuch ? kMostRounded : kManyRounded;
       return cost > kFunction && cost + rounding <= most ? target_.vector_registers / 8 : 1;
     }
-    const bool pays =
-        dearest >= kFunction && dearest <= kLongFunction && cost >= behind_memory && cost <= kManyOperations;
+    const bool waits = dearest >= kFunction || LongestChain(loop) >= kLongChain;
+    const bool pays = waits && dearest <= kLongFunction && cost >= behind_memory && cost <= kManyOperations;
     return pays ? Tuning().kernels.function_registers : 1;
+  }
+
+  // Operations that wait for each other, of those that depend on `loop`.
+  double LongestChain(int loop) const {
+    std::vector<double> until(kernel_.ops.size());
+    double longest = 0;
+    for (size_t i = 0; i < kernel_.ops.size(); ++i) {
+      const Op& op = kernel_.ops[i];
+      if ((op.loops >> loop & 1) == 0) continue;
+      for (const ValueId operand : op.operands) {
+        if (operand != kNoValue) until[i] = std::max(until[i], until[operand]);
+      }
+      longest = std::max(longest, until[i] += OpCost(op));
+    }
+    return longest;
   }
 
   // Elements of a vector are neighbours, however many lanes it has.

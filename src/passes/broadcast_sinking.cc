@@ -169,17 +169,9 @@ bool SpreadOverWriters(Instruction* producer, WrittenOperands* written) {
 }  // namespace
 
 absl::StatusOr<bool> SinkBroadcasts(Module* module) {
+  absl::flat_hash_map<const Computation*, int> calls = CallsOfBodies(*module);
   absl::flat_hash_set<const Computation*> fused;
-  absl::flat_hash_map<const Computation*, int> calls;
-  for (const Computation* computation : module->PostOrder()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      if (!hlo::HasScalarComputation(instruction->opcode()) && instruction->opcode() != Opcode::kFusion) continue;
-      for (const Computation* callee : instruction->called_computations()) {
-        fused.insert(callee);
-        ++calls[callee];
-      }
-    }
-  }
+  for (const auto& [body, count] : calls) fused.insert(body);
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
     if (fused.contains(computation)) continue;

@@ -40,6 +40,26 @@ DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
   return result;
 }
 
+absl::flat_hash_map<const Computation*, int> CallsOfBodies(const Module& module) {
+  absl::flat_hash_map<const Computation*, int> calls;
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!hlo::HasScalarComputation(instruction->opcode()) && instruction->opcode() != Opcode::kFusion) continue;
+      for (const Computation* callee : instruction->called_computations()) ++calls[callee];
+    }
+  }
+  return calls;
+}
+
+void DropUnreadOperands(Computation* body, std::vector<Instruction*>* operands) {
+  for (size_t i = operands->size(); i-- > 0;) {
+    const Instruction* parameter = body->parameter(static_cast<int64_t>(i));
+    if (!parameter->users().empty() || parameter->IsRoot()) continue;
+    body->RemoveParameter(static_cast<int64_t>(i));
+    operands->erase(operands->begin() + static_cast<int64_t>(i));
+  }
+}
+
 std::vector<Instruction*> FusionBody::OperandsOf(const Instruction& member) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : member.operands()) {

@@ -23,6 +23,12 @@ const Instruction* SourceOf(const Instruction* operand);
 // The others, in order: what of a shape tells rows from columns.
 DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions);
 
+// How many instructions call each body of a fusion, and each computation of scalars that a reduction or the like calls.
+absl::flat_hash_map<const Computation*, int> CallsOfBodies(const Module& module);
+
+// Removes the parameters of a fusion's body that nothing reads, and the operands that are for them.
+void DropUnreadOperands(Computation* body, std::vector<Instruction*>* operands);
+
 // The body of a fusion under construction.
 class FusionBody {
  public:

@@ -5,6 +5,7 @@
 
 #include "src/analysis/code_kinds.h"
 #include "src/analysis/fusion_model.h"
+#include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
 
@@ -43,12 +44,7 @@ Instruction* AddCopyOf(const Instruction& value) {
   if (IsPart(value)) {
     body->set_root(body->root()->operand(value.tuple_index()));
     body->RemoveDeadInstructions();
-    for (size_t i = operands.size(); i-- > 0;) {
-      const Instruction* parameter = body->parameter(static_cast<int64_t>(i));
-      if (!parameter->users().empty() || parameter->IsRoot()) continue;
-      body->RemoveParameter(static_cast<int64_t>(i));
-      operands.erase(operands.begin() + static_cast<int64_t>(i));
-    }
+    DropUnreadOperands(body, &operands);
   }
   Instruction* copy =
       computation->Add(Opcode::kFusion, body->root()->shape(), std::move(operands), producer.attributes(), {body});

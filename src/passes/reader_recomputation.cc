@@ -29,12 +29,17 @@ constexpr int64_t kMaxReaderOps = 120, kMaxReaderOperands = 32;
 
 // Whether the elements of `value`, in a fusion, are read at their own places alone, until they are summed or given back.
 bool IsReadElementwise(const Instruction& value) {
-  return absl::c_all_of(value.users(), [&](const Instruction* user) {
-    if (user->opcode() == Opcode::kReduce) return user->operand(0) == &value;
-    if (user->opcode() == Opcode::kTuple) return user->IsRoot();
-    return analysis::IsElementwiseLike(*user) && Shape::SameDimensions(user->shape(), value.shape()) &&
-           IsReadElementwise(*user);
-  });
+  std::vector<const Instruction*> same_place = {&value};
+  absl::flat_hash_set<const Instruction*> seen = {&value};
+  for (size_t i = 0; i < same_place.size(); ++i) {
+    for (const Instruction* user : same_place[i]->users()) {
+      if (user->opcode() == Opcode::kReduce && user->operand(0) == same_place[i]) continue;
+      if (user->opcode() == Opcode::kTuple && user->IsRoot()) continue;
+      if (!analysis::IsElementwiseLike(*user) || !Shape::SameDimensions(user->shape(), value.shape())) return false;
+      if (seen.insert(user).second) same_place.push_back(user);
+    }
+  }
+  return true;
 }
 
 hlo::FusionKind KindOf(const Instruction& fusion) { return fusion.Get<hlo::FusionAttributes>().kind; }
@@ -289,12 +294,7 @@ class Recomputation {
     body->set_root(parts.size() == 1 ? outputs[0] : Builder(body, body->root()).Tuple(outputs));
     body->RemoveDeadInstructions();
     std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
-    for (size_t i = operands.size(); i-- > 0;) {
-      const Instruction* parameter = body->parameter(static_cast<int64_t>(i));
-      if (!parameter->users().empty() || parameter->IsRoot()) continue;
-      body->RemoveParameter(static_cast<int64_t>(i));
-      operands.erase(operands.begin() + static_cast<int64_t>(i));
-    }
+    DropUnreadOperands(body, &operands);
     Instruction* smaller = computation_->Add(Opcode::kFusion, body->root()->shape(), std::move(operands),
                                              fusion->attributes(), {body}, fusion->name());
     calls_[body] = 1;
@@ -319,19 +319,12 @@ class Recomputation {
 
 absl::StatusOr<bool> RecomputeInReaders(Module* module) {
   if (!module->is_scheduled()) return FailedPrecondition("reader-recomputation works on a scheduled module");
-  absl::flat_hash_map<const Computation*, int> calls;
-  const std::vector<Computation*> all = module->PostOrder();
-  for (const Computation* computation : all) {
-    if (!computation->MayContain(Opcode::kFusion)) continue;
-    for (const Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kFusion) ++calls[instruction->called_computation()];
-    }
-  }
+  absl::flat_hash_map<const Computation*, int> calls = CallsOfBodies(*module);
   const std::vector<Computation*> control = ControlComputations(*module);
   const absl::flat_hash_set<const Computation*> run_one_by_one(control.begin(), control.end());
   absl::flat_hash_map<const Computation*, int64_t> peaks;
   bool changed = false;
-  for (Computation* computation : all) {
+  for (Computation* computation : module->PostOrder()) {
     if (!run_one_by_one.contains(computation)) continue;
     peaks[computation] = Recomputation(computation, peaks, &calls).Run(&changed);
   }

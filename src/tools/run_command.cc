@@ -177,7 +177,9 @@ absl::StatusOr<int> Run(const RunOptions& options) {
     const double tolerance =
         options.tolerance >= 0 ? options.tolerance : DefaultTolerance(expected_leaves[i]->shape().element_type());
     const bool differs = !(error <= tolerance);
-    std::fprintf(stderr, "result %zu: largest error %g%s\n", i, error, differs ? " DIFFERS" : "");
+    std::fprintf(stderr, "result %zu: largest error %g", i, error);
+    if (differs) std::fprintf(stderr, " DIFFERS: above %g, which sums of thousands may be (--tolerance)", tolerance);
+    std::fprintf(stderr, "\n");
     if (differs) exit_code = 1;
   }
   return exit_code;
