@@ -114,6 +114,26 @@ Instruction* GatherOfOnePlace(const Match& match, Builder& builder) {
   return builder.Broadcast(builder.Reshape(slice, kept), match.root()->shape().dimensions(), gather.offset_dims);
 }
 
+// Slices of the array as it lies, unless they would lie less together in it, or the other way round.
+Instruction* GatherOfTranspose(const Match& match, Builder& builder) {
+  GatherAttributes gather = match.root()->Get<GatherAttributes>();
+  const DimensionVector& from = match['t']->dimensions();
+  if (!gather.operand_batching_dims.empty() || from.empty()) return nullptr;
+  const DimensionVector sizes = gather.slice_sizes;
+  int64_t last = -1;
+  for (size_t i = 0; i < from.size(); ++i) {
+    gather.slice_sizes[from[i]] = sizes[i];
+    if (Contains(gather.collapsed_slice_dims, i)) continue;
+    if (from[i] < last) return nullptr;
+    last = from[i];
+  }
+  if (gather.slice_sizes.back() < sizes.back()) return nullptr;
+  for (int64_t& i : gather.collapsed_slice_dims) i = from[i];
+  for (int64_t& i : gather.start_index_map) i = from[i];
+  absl::c_sort(gather.collapsed_slice_dims);
+  return builder.Add(Opcode::kGather, match.root()->shape(), {match['x'], match['i']}, std::move(gather));
+}
+
 // The number counted to at a place is the place.
 Instruction* GatherOfIota(const Match& match, Builder& builder) {
   const Shape& shape = match.root()->shape();
@@ -413,6 +433,7 @@ constexpr Guard AddingT{"t adds", AddsUpdates};
 constexpr Rule kGatherScatterRules[] = {
     {"gather(t:broadcast(x), i)", "broadcast(x), where places differ along copies", GatherOfCopies},
     {"gather(x, i)", "gather(x, i), of places before they are clamped", UnclampedPlaces},
+    {"gather(t:transpose(x), i)", "gather(x, i), of slices that lie as much together", GatherOfTranspose},
     {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
