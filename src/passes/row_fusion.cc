@@ -288,9 +288,9 @@ class GroupFinder {
   }
 
   // Made of rows and of other small arrays at little cost, to be reduced to something else than rows: what reduces
-  // makes it, of the rows.
+  // makes it, of the rows. An argument that is read once more for it is less than the array that would be written.
   bool IsSpreadForReduce(const Instruction& root) const {
-    constexpr size_t kMaxValues = 16;
+    constexpr size_t kMaxValues = 16, kMaxArguments = 2;
     constexpr int64_t kMinGrowth = 8;
     const auto reduces_others = [&](const Instruction* user) {
       return ReducesRows(*user) && RowSpace(*user).reduced != space_->reduced;
@@ -301,8 +301,10 @@ class GroupFinder {
     }
     if (!IsFull(last->shape()) || last->users().empty() || !absl::c_all_of(last->users(), reduces_others)) return false;
     std::vector<const Instruction*> values = {last};
+    size_t arguments = 0;
     for (size_t i = 0; i < values.size(); ++i) {
       const Instruction& value = *values[i];
+      if (value.IsParameter() && last->users().size() == 1 && ++arguments <= kMaxArguments) continue;
       if (value.opcode() == Opcode::kBroadcast &&
           value.operand(0)->shape().byte_count() * kMinGrowth <= value.shape().byte_count()) {
         continue;
