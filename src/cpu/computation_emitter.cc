@@ -37,8 +37,10 @@ namespace {
 constexpr int kMaxNesting = 200;
 // Constants up to this size stand in the code, where loads of them fold.
 constexpr int64_t kInlineConstantBytes = 64;
-// Nests of at most this many element computations are emitted in the program function itself.
+// Nests of at most this many element computations are emitted in the program function itself, but only so many, and
+// not what many instructions share: LLVM takes longer for a function of thousands of loops than for one that calls them.
 constexpr int64_t kInlineWork = 16;
+constexpr int kMaxInlineNests = 256, kMaxInlineUses = 32;
 // Results up to this size are on the stack, or in registers, while they are the state of a loop.
 constexpr int64_t kMaxMovedBytes = 64;
 // Products from this size on count subnormals as zeros (base/float_environment.h).
@@ -123,21 +125,35 @@ llvm::Value* ComputationEmitter::Table(const std::string& key, const std::functi
   return pointer;
 }
 
+llvm::Value* ComputationEmitter::CallersPointer(const Buffer& buffer, llvm::IRBuilder<>& at) const {
+  const auto behind = [&](llvm::Value* pointer) {
+    return buffer.offset > 0 ? at.CreateConstGEP1_64(at.getInt8Ty(), pointer, buffer.offset) : pointer;
+  };
+  const auto element = [&](llvm::Value* table) {
+    return at.CreateLoad(at.getPtrTy(), at.CreateConstGEP1_64(at.getPtrTy(), table, buffer.number));
+  };
+  if (buffer.storage == Storage::kArena) return behind(function_->getArg(3));
+  return buffer.storage == Storage::kArgument ? element(function_->getArg(1)) : behind(element(function_->getArg(2)));
+}
+
+llvm::Value* ComputationEmitter::PointerHere(int number) {
+  const Buffer& buffer = buffers_.buffer(number);
+  const bool is_callers = buffer.storage == Storage::kArgument || buffer.storage == Storage::kResult ||
+                          buffer.storage == Storage::kArena;
+  if (!is_callers || pointers_[number] != nullptr || loops_ > 0 || block_loop_ != nullptr) return BufferPointer(number);
+  return CallersPointer(buffer, b_);
+}
+
 llvm::Value* ComputationEmitter::BufferPointer(int number) {
   if (pointers_[number] != nullptr) return pointers_[number];
   const Buffer& buffer = buffers_.buffer(number);
   llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
-  auto element = [&](llvm::Value* table, int64_t index) {
-    return entry.CreateLoad(entry.getPtrTy(), entry.CreateConstGEP1_64(entry.getPtrTy(), table, index));
-  };
   llvm::Value* pointer = nullptr;
   switch (buffer.storage) {
     case Storage::kArgument:
-      pointer = element(function_->getArg(1), buffer.number);
-      break;
     case Storage::kResult:
-      pointer = element(function_->getArg(2), buffer.number);
-      if (buffer.offset > 0) pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), pointer, buffer.offset);
+    case Storage::kArena:
+      pointer = CallersPointer(buffer, entry);
       break;
     case Storage::kConstant: {
       const hlo::Literal* literal = buffers_.constants()[buffer.number];
@@ -147,9 +163,6 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
     }
     case Storage::kWorkspace:
       pointer = entry.CreateLoad(entry.getPtrTy(), function_->getArg(0));
-      break;
-    case Storage::kArena:
-      pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), function_->getArg(3), buffer.offset);
       break;
     case Storage::kStack:
       if (buffer.framed) {
@@ -189,7 +202,7 @@ llvm::Value* ComputationEmitter::Frame() {
 llvm::Value* ComputationEmitter::PointerTo(const Instruction* instruction, int64_t leaf) {
   const int number = buffers_.BufferOf(instruction, leaf);
   if (number < 0) return nullptr;
-  llvm::Value* pointer = BufferPointer(number);
+  llvm::Value* pointer = PointerHere(number);
   const analysis::BufferAssignment::Part part = buffers_.PartOf(instruction, leaf);
   if (part.offset != 0) pointer = b_.CreateConstGEP1_64(b_.getInt8Ty(), pointer, static_cast<uint64_t>(part.offset));
   return part.slice == nullptr ? pointer : b_.CreateGEP(b_.getInt8Ty(), pointer, part_starts_.at(part.slice));
@@ -284,9 +297,9 @@ void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& cop
     const Buffer& from = buffers_.buffer(copy.from);
     const Buffer& to = buffers_.buffer(copy.to);
     if (to.bytes == 0) continue;
-    llvm::Value* source = BufferPointer(copy.from);
+    llvm::Value* source = PointerHere(copy.from);
     if (copy.offset > 0) source = b_.CreateConstGEP1_64(b_.getInt8Ty(), source, static_cast<uint64_t>(copy.offset));
-    llvm::Value* destination = BufferPointer(copy.to);
+    llvm::Value* destination = PointerHere(copy.to);
     if (const int64_t rounds = before == nullptr ? -1 : RoundsThatCopy(*before, copy); rounds >= 0) {
       llvm::BasicBlock* needed = llvm::BasicBlock::Create(output_.getContext(), "surround", function_);
       llvm::BasicBlock* done = llvm::BasicBlock::Create(output_.getContext(), "surrounded", function_);
@@ -571,8 +584,11 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].far_task_nanoseconds;
       task.Call(function_->getArg(0), schedule.task_count, nanoseconds);
     };
-    if (is_alone && !by_blocks &&
+    const bool may_inline =
+        loops_ > 0 || (scheduled.uses <= kMaxInlineUses && inline_nests_ < kMaxInlineNests);
+    if (is_alone && !by_blocks && may_inline &&
         HasLittleWork(kernel, kernel.nests[n], loops_ > 0 ? kInlineWorkInLoop : kInlineWork)) {
+      ++inline_nests_;
       KILN_RETURN_IF_ERROR(lower(&b_, n, arrays, nullptr, nullptr));
       continue;
     }

@@ -49,6 +49,11 @@ class ComputationEmitter : private OpProgram {
   // How many bytes behind its operand's beginning the part of memory begins that `slice` is.
   void EmitPartStart(const hlo::Instruction& slice);
   llvm::Value* BufferPointer(int number);
+  // The same for use where the builder is. Outside of loops, what the caller passes is loaded there: kept in the entry
+  // block for later, thousands of pointers would be spilled.
+  llvm::Value* PointerHere(int number);
+  // Of an argument, of a result, or into the arena.
+  llvm::Value* CallersPointer(const analysis::Buffer& buffer, llvm::IRBuilder<>& at) const;
   // Memory on the stack for `bytes`, and for a whole vector from there on.
   llvm::Value* RoomySlot(int64_t bytes);
   // Puts the state of a loop on the stack that is small and a result; gives the numbers of the buffers.
@@ -105,6 +110,7 @@ class ComputationEmitter : private OpProgram {
   llvm::Value *block_begin_ = nullptr, *block_end_ = nullptr;
   int nesting_ = 0;
   int loops_ = 0;                    // around what is emitted
+  int inline_nests_ = 0;             // emitted in the program function so far
   bool flushes_subnormals_ = false;  // inside a loop that does
 };
 

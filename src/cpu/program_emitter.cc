@@ -303,6 +303,7 @@ bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction
     chains_.emplace(&instruction, std::shared_ptr(chain->second));
   } else if (auto kernel = kernels_.find(&other); kernel != kernels_.end()) {
     CountWork(kernel->second->nanoseconds, times);
+    ++kernel->second->uses;
     kernels_.emplace(&instruction, std::shared_ptr(kernel->second));
   } else {
     return false;

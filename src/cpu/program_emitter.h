@@ -30,6 +30,7 @@ struct ScheduledKernel {
   kernel::Kernel kernel;
   std::vector<kernel::NestSchedule> schedules;
   double nanoseconds = 0;  // estimate for one thread
+  int uses = 1;            // by instructions
 };
 
 // The custom calls of a program: where each stands in its table.
@@ -89,7 +90,7 @@ class ProgramEmitter {
   kernel::TargetInfo target_;
   // Of instructions that do the same, one.
   analysis::OperationClasses operations_;
-  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const ScheduledKernel>> kernels_;
+  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<ScheduledKernel>> kernels_;
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const MatrixProduct>> products_;
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const RowChainPlan>> chains_;
   std::vector<const hlo::Literal*> table_constants_;
