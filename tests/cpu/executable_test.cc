@@ -2,8 +2,12 @@
 #include "src/cpu/executable.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
@@ -212,6 +216,39 @@ TEST(EffortTest, LoopsOfLibraryOpsAreOptimized) {
   const int64_t usual = Compile(kScan, options)->statistics().generated_code_bytes;
   options.optimization_level = 0;
   EXPECT_LT(usual, Compile(kScan, options)->statistics().generated_code_bytes);
+}
+
+// Many small results: all arguments given back, or the same function of each.
+std::string Many(int64_t count, absl::string_view opcode) {
+  std::string text = "HloModule many\nENTRY main {\n", results, types;
+  for (int64_t i = 0; i < count; ++i) {
+    absl::StrAppend(&text, "  x", i, " = f32[16] parameter(", i, ")\n");
+    if (!opcode.empty()) absl::StrAppend(&text, "  y", i, " = f32[16] ", opcode, "(x", i, ")\n");
+    absl::StrAppend(&results, i == 0 ? "" : ", ", opcode.empty() ? "x" : "y", i);
+    absl::StrAppend(&types, i == 0 ? "" : ", ", "f32[16]");
+  }
+  return absl::StrCat(text, "  ROOT all = (", types, ") tuple(", results, ")\n}\n");
+}
+
+double CompileSeconds(const std::string& text) {
+  const std::clock_t start = std::clock();
+  CompileOptions options;
+  options.reuse_code = false;
+  (void)Compile(text, options)->statistics();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+TEST(ComplexityTest, ManyResultsTakeLinearTime) {
+  for (const absl::string_view opcode : {"", "negate", "sine"}) {
+    const double few = CompileSeconds(Many(500, opcode)), many = CompileSeconds(Many(4000, opcode));
+    // Eight times as many, 64 times the time if it were quadratic.
+    EXPECT_LT(many, 24 * few) << opcode;
+    const std::vector<std::vector<float>> values = Results(*Compile(Many(400, opcode)));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto x = static_cast<float>(i);
+      EXPECT_NEAR(values[i][0], opcode.empty() ? x : opcode == "negate" ? -x : std::sin(x), 1e-6) << opcode << i;
+    }
+  }
 }
 
 TEST(SerializeTest, OtherBytesAreRefused) {
