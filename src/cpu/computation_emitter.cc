@@ -37,10 +37,13 @@ namespace {
 constexpr int kMaxNesting = 200;
 // Constants up to this size stand in the code, where loads of them fold.
 constexpr int64_t kInlineConstantBytes = 64;
-// Nests of at most this many element computations are emitted in the program function itself, but only so many, and
-// not what many instructions share: LLVM takes longer for a function of thousands of loops than for one that calls them.
+// Nests of at most this many element computations are emitted in the program function itself, but only so many outside
+// and inside of loops, and not what many instructions share: LLVM takes much longer for a function of a thousand loops
+// than for one that calls them.
 constexpr int64_t kInlineWork = 16;
-constexpr int kMaxInlineNests = 256, kMaxInlineUses = 32;
+constexpr int kMaxInlineNests = 192, kMaxInlineUses = 32;
+// Of more buffers the pointers are no longer kept in registers for a loop, or on the stack.
+constexpr size_t kManyBuffers = 256;
 // Results up to this size are on the stack, or in registers, while they are the state of a loop.
 constexpr int64_t kMaxMovedBytes = 64;
 // Products from this size on count subnormals as zeros (base/float_environment.h).
@@ -140,7 +143,8 @@ llvm::Value* ComputationEmitter::PointerHere(int number) {
   const Buffer& buffer = buffers_.buffer(number);
   const bool is_callers = buffer.storage == Storage::kArgument || buffer.storage == Storage::kResult ||
                           buffer.storage == Storage::kArena;
-  if (!is_callers || pointers_[number] != nullptr || loops_ > 0 || block_loop_ != nullptr) return BufferPointer(number);
+  const bool is_kept = loops_ > 0 && pointers_.size() <= kManyBuffers;
+  if (!is_callers || pointers_[number] != nullptr || is_kept || block_loop_ != nullptr) return BufferPointer(number);
   return CallersPointer(buffer, b_);
 }
 
@@ -584,11 +588,10 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].far_task_nanoseconds;
       task.Call(function_->getArg(0), schedule.task_count, nanoseconds);
     };
-    const bool may_inline =
-        loops_ > 0 || (scheduled.uses <= kMaxInlineUses && inline_nests_ < kMaxInlineNests);
-    if (is_alone && !by_blocks && may_inline &&
+    int& inline_nests = loops_ > 0 ? inline_nests_in_loops_ : inline_nests_;
+    if (is_alone && !by_blocks && scheduled.uses <= kMaxInlineUses && inline_nests < kMaxInlineNests &&
         HasLittleWork(kernel, kernel.nests[n], loops_ > 0 ? kInlineWorkInLoop : kInlineWork)) {
-      ++inline_nests_;
+      ++inline_nests;
       KILN_RETURN_IF_ERROR(lower(&b_, n, arrays, nullptr, nullptr));
       continue;
     }

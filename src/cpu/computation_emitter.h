@@ -49,8 +49,8 @@ class ComputationEmitter : private OpProgram {
   // How many bytes behind its operand's beginning the part of memory begins that `slice` is.
   void EmitPartStart(const hlo::Instruction& slice);
   llvm::Value* BufferPointer(int number);
-  // The same for use where the builder is. Outside of loops, what the caller passes is loaded there: kept in the entry
-  // block for later, thousands of pointers would be spilled.
+  // The same for use where the builder is. Outside of loops, and where there are many, what the caller passes is loaded
+  // there: kept in the entry block for later, thousands of pointers would be spilled.
   llvm::Value* PointerHere(int number);
   // Of an argument, of a result, or into the arena.
   llvm::Value* CallersPointer(const analysis::Buffer& buffer, llvm::IRBuilder<>& at) const;
@@ -110,7 +110,7 @@ class ComputationEmitter : private OpProgram {
   llvm::Value *block_begin_ = nullptr, *block_end_ = nullptr;
   int nesting_ = 0;
   int loops_ = 0;                    // around what is emitted
-  int inline_nests_ = 0;             // emitted in the program function so far
+  int inline_nests_ = 0, inline_nests_in_loops_ = 0;  // emitted in the program function so far
   bool flushes_subnormals_ = false;  // inside a loop that does
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "src/cpu/warm_up.h"
@@ -230,6 +231,29 @@ std::string Many(int64_t count, absl::string_view opcode) {
   return absl::StrCat(text, "  ROOT all = (", types, ") tuple(", results, ")\n}\n");
 }
 
+// A loop with so many arrays as state.
+std::string ManyStates(int64_t count) {
+  const std::vector<std::string> types(static_cast<size_t>(count), "f32[16]");
+  const std::string state = absl::StrCat("(s32[], ", absl::StrJoin(types, ", "), ")");
+  std::vector<std::string> next, initial;
+  std::string body, parameters;
+  for (int64_t i = 0; i < count; ++i) {
+    absl::StrAppend(&body, "  x", i, " = f32[16] get-tuple-element(s), index=", i + 1, "\n  y", i,
+                    " = f32[16] negate(x", i, ")\n");
+    absl::StrAppend(&parameters, "  p", i, " = f32[16] parameter(", i, ")\n");
+    next.push_back(absl::StrCat("y", i));
+    initial.push_back(absl::StrCat("p", i));
+  }
+  return absl::StrCat("HloModule states\ncondition {\n  s = ", state, " parameter(0)\n",
+                      "  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(5)\n",
+                      "  ROOT r = pred[] compare(i, n), direction=LT\n}\nbody {\n  s = ", state, " parameter(0)\n",
+                      "  i = s32[] get-tuple-element(s), index=0\n  one = s32[] constant(1)\n",
+                      "  j = s32[] add(i, one)\n", body, "  ROOT t = ", state, " tuple(j, ", absl::StrJoin(next, ", "),
+                      ")\n}\nENTRY main {\n", parameters, "  zero = s32[] constant(0)\n  s = ", state, " tuple(zero, ",
+                      absl::StrJoin(initial, ", "), ")\n  ROOT w = ", state,
+                      " while(s), condition=condition, body=body\n}\n");
+}
+
 double CompileSeconds(const std::string& text) {
   const std::clock_t start = std::clock();
   CompileOptions options;
@@ -249,6 +273,14 @@ TEST(ComplexityTest, ManyResultsTakeLinearTime) {
       EXPECT_NEAR(values[i][0], opcode.empty() ? x : opcode == "negate" ? -x : std::sin(x), 1e-6) << opcode << i;
     }
   }
+}
+
+TEST(ComplexityTest, ManyStatesOfALoopTakeLessThanQuadraticTime) {
+  const double few = CompileSeconds(ManyStates(150)), many = CompileSeconds(ManyStates(1200));
+  // LLVM orders the calls of a block in more than linear time: 24 times.
+  EXPECT_LT(many, 40 * few);
+  const std::vector<std::vector<float>> values = Results(*Compile(ManyStates(300)));
+  for (size_t i = 0; i < 300; ++i) EXPECT_EQ(values[i + 1][3], -(static_cast<float>(i) + 3)) << i;
 }
 
 TEST(SerializeTest, OtherBytesAreRefused) {
