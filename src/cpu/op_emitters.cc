@@ -35,8 +35,8 @@ constexpr OpEmitter kRandomStateEmitter = {
     [](const hlo::Instruction& i) { return i.opcode() == hlo::Opcode::kRngGetAndUpdateState; },
     [](const hlo::Instruction&) { return int64_t{0}; }, [](const hlo::Instruction&) { return 10.0; }, EmitRandomState};
 
-constexpr const OpEmitter* kEmitters[] = {&kKeySortEmitter, &kSortEmitter,       &kScanEmitter,
-                                          &kFftEmitter,     &kDenseSolveEmitter, &kRandomStateEmitter};
+constexpr const OpEmitter* kEmitters[] = {&kKeySortEmitter,    &kSortEmitter, &kScanEmitter, &kFftEmitter,
+                                          &kDenseSolveEmitter, &kJoinEmitter, &kCutEmitter,  &kRandomStateEmitter};
 
 }  // namespace
 

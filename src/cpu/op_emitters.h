@@ -58,6 +58,8 @@ extern const OpEmitter kFftEmitter;
 // Cholesky, triangular solves, and custom calls "LuDecomposition", which give factors, pivots and permutation, of f32
 // and f64: calls of dense_solver.h.
 extern const OpEmitter kDenseSolveEmitter;
+// Concatenates of many arrays, as one call of array_join.h, and the many slices of one, as copies.
+extern const OpEmitter kJoinEmitter, kCutEmitter;
 
 // The first of them that serves an instruction; null where none does.
 const OpEmitter* FindOpEmitter(const hlo::Instruction& instruction);

@@ -6,6 +6,7 @@
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/array_copy.h"
+#include "src/cpu/array_join.h"
 #include "src/cpu/dense_solver.h"
 #include "src/cpu/fft_kernels.h"
 #include "src/cpu/gemm_blocks.h"
@@ -52,6 +53,7 @@ void RegisterProgramSymbols() {
     AddRuntimeSymbol(kCopyArrayName, reinterpret_cast<void*>(&CopyArray));
     AddRuntimeSymbol(kCopyAroundName, reinterpret_cast<void*>(&CopyAround));
     AddRuntimeSymbol(kPutBackName, reinterpret_cast<void*>(&PutBack));
+    AddRuntimeSymbol(kJoinArraysName, reinterpret_cast<void*>(&JoinArrays));
     AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
     AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
     AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
