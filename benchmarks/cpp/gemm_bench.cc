@@ -1,7 +1,7 @@
 // Rate of one matrix product, in turns with multiply-adds on registers alone:
 // gemm_bench TYPE M N K [LAYOUTS [THREADS [BATCH]]]. TYPE is an HLO type name; LAYOUTS two letters of n and t (rhs "t":
-// contiguous along k). Options after that change the schedule: rows=, vectors=, unroll=, pack_lhs=, pack_rhs=, m_block=, n_block=, k_block=,
-// asm and ir (print them).
+// contiguous along k). Options after that change the schedule: rows=, vectors=, unroll=, pack_lhs=, pack_rhs=,
+// m_block=, n_block=, k_block=, asm and ir (print them).
 #include <sys/mman.h>
 
 #include <algorithm>

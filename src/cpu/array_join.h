@@ -14,8 +14,8 @@ struct ArrayJoin {
   int64_t rows = 1;  // of the result: all that is before the dimension along which pieces are joined
 };
 
-// Symbol "kiln_join_arrays": puts the rows of all pieces side by side. `pointers` has the pieces, then the result, which
-// overlaps none of them.
+// Symbol "kiln_join_arrays": puts the rows of all pieces side by side. `pointers` has the pieces, then the result,
+// which overlaps none of them.
 void JoinArrays(ProgramContext* context, const ArrayJoin* join, void* const* pointers);
 // Roughly what it takes one thread to write so many bytes in so many runs.
 double JoinNanoseconds(int64_t bytes, int64_t runs);

@@ -50,9 +50,8 @@ absl::Status EmitJoin(llvm::IRBuilder<>* b, const Instruction& concatenate, cons
 
 // How many elements lie before a slice that is in one piece, of an array that is cut into many; -1 where it is not.
 int64_t StartOfCut(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kSlice || static_cast<int64_t>(instruction.operand(0)->users().size()) < kMinJoined) {
-    return -1;
-  }
+  if (instruction.opcode() != Opcode::kSlice) return -1;
+  if (static_cast<int64_t>(instruction.operand(0)->users().size()) < kMinJoined) return -1;
   const Shape &from = instruction.operand(0)->shape(), &shape = instruction.shape();
   if (from.has_dynamic_dimensions() || shape.element_count() == 0) return -1;
   const auto& slice = instruction.Get<hlo::SliceAttributes>();

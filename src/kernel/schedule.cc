@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/cpu_tuning.h"
@@ -371,15 +372,15 @@ class Scheduler {
 
   // Operations that wait for each other, of those that depend on `loop`.
   double LongestChain(int loop) const {
-    std::vector<double> until(kernel_.ops.size());
+    absl::flat_hash_map<ValueId, double> until;
     double longest = 0;
-    for (size_t i = 0; i < kernel_.ops.size(); ++i) {
-      const Op& op = kernel_.ops[i];
-      if ((op.loops >> loop & 1) == 0) continue;
-      for (const ValueId operand : op.operands) {
-        if (operand != kNoValue) until[i] = std::max(until[i], until[operand]);
+    for (const Weighted& w : ops_) {
+      if ((w.op->loops >> loop & 1) == 0) continue;
+      double& own = until[static_cast<ValueId>(w.op - kernel_.ops.data())];
+      for (const ValueId operand : w.op->operands) {
+        if (const auto found = until.find(operand); found != until.end()) own = std::max(own, found->second);
       }
-      longest = std::max(longest, until[i] += OpCost(op));
+      longest = std::max(longest, own += OpCost(*w.op));
     }
     return longest;
   }

@@ -114,7 +114,8 @@ Instruction* GatherOfOnePlace(const Match& match, Builder& builder) {
   return builder.Broadcast(builder.Reshape(slice, kept), match.root()->shape().dimensions(), gather.offset_dims);
 }
 
-// Slices of the array as it lies, unless they would lie less together in it, or the other way round.
+// Slices of the array as it lies: they must have the dimensions that remain in the same order, and be as long along the
+// last one, where neighbours are.
 Instruction* GatherOfTranspose(const Match& match, Builder& builder) {
   GatherAttributes gather = match.root()->Get<GatherAttributes>();
   const DimensionVector& from = match['t']->dimensions();
